@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { method } from "../method.ts";
+import { index, record, seq, sessionId, stateDigest, value } from "../shapes.ts";
+
+export const stepResult = z.looseObject({
+  observation: value,
+  reward: z.number().describe("of this transition; always finite"),
+  terminated: z.boolean().describe("the task ended the episode: nothing follows, do not bootstrap"),
+  truncated: z.boolean().describe("cut short from outside the task: the next state still has value, bootstrap"),
+  info: record.describe("diagnostics; a policy must not read them"),
+  index,
+  stateDigest: stateDigest.optional(),
+  finalObservation: value.optional().describe("with `sameStep` autoreset: the ended episode's last observation"),
+  finalInfo: record.optional(),
+});
+
+export const envStep = method({
+  name: "env/step",
+  summary: "Tries one action on a copy of the state and overwrites the state only if the trial worked.",
+  description:
+    "An error reply means that nothing happened: the same `seq` is still the next one. A policy's own mistakes inside a " +
+    "tool environment (unknown tool, bad arguments, a failing program) are observations, not errors.",
+  params: z.strictObject({
+    session: sessionId,
+    seq: seq.optional(),
+    action: value,
+    timeoutMs: z.int().min(1).max(86_400_000).optional().describe("deadline of this step; default the session's"),
+  }),
+  result: stepResult,
+  errors: [
+    "UNKNOWN_SESSION",
+    "RESET_NEEDED",
+    "INVALID_ACTION",
+    "SEQ_CONFLICT",
+    "SEQ_GAP",
+    "SESSION_BUSY",
+    "DEADLINE",
+    "CANCELLED",
+    "ENV_FAULT",
+    "SANDBOX_LOST",
+    "SANDBOX_UNAVAILABLE",
+  ],
+  roles: ["trainer", "agent"],
+});

@@ -1,0 +1,238 @@
+/** The lossless value codec: what JSON cannot hold travels as a tagged object and comes back as it was. */
+
+import { base64, unbase64 } from "./base64.ts";
+
+/** Deepest nesting a value or a message may have, counted in containers. */
+export const MAX_DEPTH = 64;
+
+const arrayTypes = {
+  bool: Uint8Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+  float32: Float32Array,
+  float64: Float64Array,
+} as const;
+
+export type Dtype = keyof typeof arrayTypes;
+export type NumericArray = InstanceType<(typeof arrayTypes)[Dtype]>;
+
+/** An n-dimensional array in C order; `data.length` is the product of `shape`. `bool` holds bytes 0 and 1. */
+export class NdArray {
+  readonly dtype: Dtype;
+  readonly shape: readonly number[];
+  readonly data: NumericArray;
+
+  constructor(dtype: Dtype, shape: readonly number[], data: NumericArray) {
+    const size = shape.reduce((product, n) => product * n, 1);
+    if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw new ValueError("ndarray", "bad shape");
+    if (size !== data.length) throw new ValueError("ndarray", `shape holds ${size} elements, data ${data.length}`);
+    if (data.constructor !== arrayTypes[dtype]) throw new ValueError("ndarray", `data is not ${dtype}`);
+    this.dtype = dtype;
+    this.shape = shape;
+    this.data = data;
+  }
+}
+
+/** What an action, observation, info, option or state may be made of. `bigint` is an int64. */
+export type Value =
+  | null
+  | boolean
+  | number
+  | string
+  | bigint
+  | Uint8Array
+  | NdArray
+  | readonly Value[]
+  | { readonly [key: string]: Value };
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** A value that the wire cannot carry, or a tagged object that is malformed; `path` says where, as in `a.b[2]`. */
+export class ValueError extends Error {
+  readonly path: string;
+  constructor(path: string, problem: string) {
+    super(`${path || "value"}: ${problem}`);
+    this.name = "ValueError";
+    this.path = path;
+  }
+}
+
+/**
+ * The JSON form of `value`. Shares every part that needs no tag with its input (plain JSON comes back as the same
+ * object), so the result is read-only too. Properties that are `undefined` are left out, as `JSON.stringify` does.
+ * @throws ValueError for functions, symbols, class instances, bigints beyond int64, and nesting deeper than MAX_DEPTH
+ * (which is also how a cycle ends).
+ */
+export function encode(value: unknown, path = "", depth = 0): Json {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      return Number.isFinite(value) && !Object.is(value, -0) ? value : tagFloat(value);
+    case "bigint":
+      return tagInt64(value, path);
+    case "object":
+      return value === null ? null : encodeObject(value, path, depth);
+    default:
+      throw new ValueError(path, `a ${typeof value} cannot cross the wire`);
+  }
+}
+
+function encodeObject(value: object, path: string, depth: number): Json {
+  if (value instanceof Uint8Array) return { $type: "bytes", base64: base64(value) };
+  if (value instanceof NdArray) return tagNdArray(value);
+  if (depth >= MAX_DEPTH) throw new ValueError(path, `nested deeper than ${MAX_DEPTH}`);
+  if (Array.isArray(value)) return encodeArray(value, path, depth);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new ValueError(path, `a ${value.constructor.name} cannot cross the wire`);
+  }
+  const encoded = mapObject(value as Record<string, unknown>, (item, key) =>
+    item === undefined ? undefined : encode(item, join(path, key), depth + 1),
+  ) as { [key: string]: Json };
+  return Object.hasOwn(encoded, "$type") ? { $type: "object", value: encoded } : encoded;
+}
+
+function encodeArray(value: readonly unknown[], path: string, depth: number): Json[] {
+  let copy: Json[] | undefined;
+  for (let i = 0; i < value.length; i++) {
+    const item = encode(value[i], `${path}[${i}]`, depth + 1);
+    if (copy === undefined && item !== value[i]) copy = value.slice(0, i) as Json[];
+    copy?.push(item);
+  }
+  return copy ?? (value as Json[]);
+}
+
+/** The inverse of {@link encode}. @throws ValueError for malformed or unknown tags and for too deep nesting. */
+export function decode(json: Json, path = "", depth = 0): Value {
+  if (typeof json !== "object" || json === null) return json;
+  if (depth >= MAX_DEPTH + 1) throw new ValueError(path, `nested deeper than ${MAX_DEPTH}`);
+  if (Array.isArray(json)) return decodeArray(json, path, depth);
+  if (Object.hasOwn(json, "$type")) return untag(json, path, depth);
+  return decodeFields(json, path, depth);
+}
+
+function decodeFields(json: { [key: string]: Json }, path: string, depth: number): Value {
+  return mapObject(json, (item, key) => decode(item, join(path, key), depth + 1)) as Value;
+}
+
+function decodeArray(json: Json[], path: string, depth: number): readonly Value[] {
+  let copy: Value[] | undefined;
+  for (let i = 0; i < json.length; i++) {
+    const item = decode(json[i] as Json, `${path}[${i}]`, depth + 1);
+    if (copy === undefined && item !== json[i]) copy = json.slice(0, i);
+    copy?.push(item);
+  }
+  return copy ?? json;
+}
+
+/** `object` itself when `map` changes no value; otherwise a copy, safe for keys such as `__proto__`. */
+function mapObject<T>(
+  object: { readonly [key: string]: T },
+  map: (item: T, key: string) => unknown,
+): { readonly [key: string]: unknown } {
+  let copy: Record<string, unknown> | undefined;
+  const keys = Object.keys(object);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
+    const item = map(object[key] as T, key);
+    if (copy === undefined && item !== object[key]) {
+      copy = {};
+      for (let j = 0; j < i; j++) define(copy, keys[j] as string, object[keys[j] as string]);
+    }
+    if (copy !== undefined && item !== undefined) define(copy, key, item);
+  }
+  return copy ?? object;
+}
+
+function define(object: Record<string, unknown>, key: string, value: unknown): void {
+  // Plain assignment to `__proto__` would set the prototype and lose the key.
+  if (key === "__proto__")
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  else object[key] = value;
+}
+
+function tagFloat(value: number): Json {
+  return { $type: "float", value: Object.is(value, -0) ? "-0" : String(value) };
+}
+
+function tagInt64(value: bigint, path: string): Json {
+  if (BigInt.asIntN(64, value) !== value) throw new ValueError(path, "an integer beyond int64 cannot cross the wire");
+  return { $type: "int64", value: value.toString() };
+}
+
+function tagNdArray(array: NdArray): Json {
+  const bytes = new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength);
+  return { $type: "ndarray", dtype: array.dtype, shape: [...array.shape], base64: base64(bytes) };
+}
+
+const floats: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity, "-0": -0 };
+
+function untag(json: { [key: string]: Json }, path: string, depth: number): Value {
+  const fields = (...names: string[]) => {
+    const unknown = Object.keys(json).find((key) => key !== "$type" && !names.includes(key));
+    if (unknown !== undefined) throw new ValueError(path, `unknown key "${unknown}" in a tagged value`);
+    return names.map((name) => json[name]);
+  };
+  switch (json.$type) {
+    case "float": {
+      const [value] = fields("value");
+      if (typeof value === "string" && Object.hasOwn(floats, value)) return floats[value] as number;
+      throw new ValueError(path, 'a float is one of "NaN", "Infinity", "-Infinity", "-0"');
+    }
+    case "int64": {
+      const [value] = fields("value");
+      if (typeof value === "string" && /^(0|-?[1-9]\d{0,18})$/.test(value)) {
+        const integer = BigInt(value);
+        if (BigInt.asIntN(64, integer) === integer) return integer;
+      }
+      throw new ValueError(path, "an int64 is a decimal string from -2^63 to 2^63-1");
+    }
+    case "bytes":
+      return bytesOf(fields("base64")[0], path);
+    case "ndarray":
+      return untagNdArray(fields("dtype", "shape", "base64"), path);
+    case "object": {
+      const [value] = fields("value");
+      if (typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, "$type")) {
+        return decodeFields(value, path, depth);
+      }
+      throw new ValueError(path, 'a wrapped object holds a "value" with a "$type" key of its own');
+    }
+    default:
+      throw new ValueError(path, `unknown $type ${JSON.stringify(json.$type)}`);
+  }
+}
+
+function untagNdArray([dtype, shape, data]: (Json | undefined)[], path: string): NdArray {
+  if (typeof dtype !== "string" || !Object.hasOwn(arrayTypes, dtype)) throw new ValueError(path, "unknown dtype");
+  const isShape =
+    Array.isArray(shape) && shape.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0);
+  if (!isShape) throw new ValueError(path, "a shape is a list of sizes");
+  const bytes = bytesOf(data, path);
+  const ArrayType = arrayTypes[dtype as Dtype];
+  if (bytes.byteLength % ArrayType.BYTES_PER_ELEMENT !== 0) throw new ValueError(path, `data is not whole ${dtype}s`);
+  // slice(): a fresh, aligned buffer, whatever pool the decoder took its bytes from. Little-endian on every platform of V8.
+  const array = new ArrayType(bytes.slice().buffer);
+  if ((shape as number[]).reduce((product, n) => product * n, 1) !== array.length) {
+    throw new ValueError(path, "shape and data differ in size");
+  }
+  return new NdArray(dtype as Dtype, shape as number[], array);
+}
+
+function bytesOf(text: Json | undefined, path: string): Uint8Array {
+  const bytes = typeof text === "string" ? unbase64(text) : undefined;
+  if (bytes === undefined) throw new ValueError(path, "not base64");
+  return bytes;
+}
+
+function join(path: string, key: string): string {
+  return path === "" ? key : `${path}.${key}`;
+}
