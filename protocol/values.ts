@@ -33,6 +33,9 @@ export class NdArray {
     if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw new ValueError("ndarray", "bad shape");
     if (size !== data.length) throw new ValueError("ndarray", `shape holds ${size} elements, data ${data.length}`);
     if (data.constructor !== arrayTypes[dtype]) throw new ValueError("ndarray", `data is not ${dtype}`);
+    if (dtype === "bool" && (data as Uint8Array).some((byte) => byte > 1)) {
+      throw new ValueError("ndarray", "a bool is a byte 0 or 1");
+    }
     this.dtype = dtype;
     this.shape = shape;
     this.data = data;
@@ -88,16 +91,23 @@ export function encode(value: unknown, path = "", depth = 0): Json {
 function encodeObject(value: object, path: string, depth: number): Json {
   if (value instanceof Uint8Array) return { $type: "bytes", base64: base64(value) };
   if (value instanceof NdArray) return tagNdArray(value);
-  if (depth >= MAX_DEPTH) throw new ValueError(path, `nested deeper than ${MAX_DEPTH}`);
+  checkDepth(path, depth);
   if (Array.isArray(value)) return encodeArray(value, path, depth);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    throw new ValueError(path, `a ${value.constructor.name} cannot cross the wire`);
+    throw new ValueError(path, `a ${className(prototype)} cannot cross the wire`);
   }
   const encoded = mapObject(value as Record<string, unknown>, (item, key) =>
     item === undefined ? undefined : encode(item, join(path, key), depth + 1),
   ) as { [key: string]: Json };
-  return Object.hasOwn(encoded, "$type") ? { $type: "object", value: encoded } : encoded;
+  // A `$type` that is undefined is left out, and then there is nothing to wrap.
+  return Object.hasOwn(encoded, "$type") && encoded.$type !== undefined ? { $type: "object", value: encoded } : encoded;
+}
+
+/** For the message only: a prototype chain need not lead to a constructor at all. */
+function className(prototype: unknown): string {
+  const { constructor } = prototype as { constructor?: unknown };
+  return typeof constructor === "function" && constructor.name !== "" ? constructor.name : "class instance";
 }
 
 function encodeArray(value: readonly unknown[], path: string, depth: number): Json[] {
@@ -113,17 +123,23 @@ function encodeArray(value: readonly unknown[], path: string, depth: number): Js
 /** The inverse of {@link encode}. @throws ValueError for malformed or unknown tags and for too deep nesting. */
 export function decode(json: Json, path = "", depth = 0): Value {
   if (typeof json !== "object" || json === null) return json;
-  if (depth >= MAX_DEPTH + 1) throw new ValueError(path, `nested deeper than ${MAX_DEPTH}`);
   if (Array.isArray(json)) return decodeArray(json, path, depth);
   if (Object.hasOwn(json, "$type")) return untag(json, path, depth);
   return decodeFields(json, path, depth);
 }
 
+// Depth counts the containers of the value, as in encode: a tag is not one, however deep it stands.
+function checkDepth(path: string, depth: number): void {
+  if (depth >= MAX_DEPTH) throw new ValueError(path, `nested deeper than ${MAX_DEPTH}`);
+}
+
 function decodeFields(json: { [key: string]: Json }, path: string, depth: number): Value {
+  checkDepth(path, depth);
   return mapObject(json, (item, key) => decode(item, join(path, key), depth + 1)) as Value;
 }
 
 function decodeArray(json: Json[], path: string, depth: number): readonly Value[] {
+  checkDepth(path, depth);
   let copy: Value[] | undefined;
   for (let i = 0; i < json.length; i++) {
     const item = decode(json[i] as Json, `${path}[${i}]`, depth + 1);
@@ -178,7 +194,7 @@ const floats: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinit
 function untag(json: { [key: string]: Json }, path: string, depth: number): Value {
   const fields = (...names: string[]) => {
     const unknown = Object.keys(json).find((key) => key !== "$type" && !names.includes(key));
-    if (unknown !== undefined) throw new ValueError(path, `unknown key "${unknown}" in a tagged value`);
+    if (unknown !== undefined) throw new ValueError(path, `unknown key "${unknown.slice(0, 64)}" in a tagged value`);
     return names.map((name) => json[name]);
   };
   switch (json.$type) {
@@ -207,7 +223,13 @@ function untag(json: { [key: string]: Json }, path: string, depth: number): Valu
       throw new ValueError(path, 'a wrapped object holds a "value" with a "$type" key of its own');
     }
     default:
-      throw new ValueError(path, `unknown $type ${JSON.stringify(json.$type)}`);
+      // What is not a string may be as large and deep as the frame that carried it: not repeated in the message.
+      throw new ValueError(
+        path,
+        typeof json.$type === "string"
+          ? `unknown $type ${JSON.stringify(json.$type.slice(0, 64))}`
+          : "$type is no string",
+      );
   }
 }
 

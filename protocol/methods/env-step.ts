@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { method } from "../method.ts";
-import { index, record, seq, sessionId, stateDigest, value } from "../shapes.ts";
+import { index, record, seq, sessionId, stateDigest, tool, value } from "../shapes.ts";
 
 export const stepResult = z.looseObject({
   observation: value,
@@ -12,6 +12,10 @@ export const stepResult = z.looseObject({
   stateDigest: stateDigest.optional(),
   finalObservation: value.optional().describe("with `sameStep` autoreset: the ended episode's last observation"),
   finalInfo: record.optional(),
+  nextEpisode: z
+    .looseObject({ episode: z.string(), task: z.string().nullable(), seed: z.int(), tools: z.array(tool).optional() })
+    .optional()
+    .describe("the episode that autoreset began with this reply"),
 });
 
 export const envStep = method({

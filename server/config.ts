@@ -1,0 +1,65 @@
+/** Every knob of the server, with its default. One flat list; units are in the names. */
+
+import type { Role } from "trailgym/protocol";
+
+export interface TokenEntry {
+  /** The bearer token's SHA-256 in hex; the token itself is never held. */
+  sha256: string;
+  /** Whose sessions they are: sessions belong to a principal, tokens of one principal share them. */
+  principal: string;
+  role: Role;
+}
+
+export interface ServerConfig {
+  /** Address to bind. Anything but loopback needs `tokens` or `insecure`. */
+  host: string;
+  /** 0 picks a free port. */
+  port: number;
+  /** Empty: everybody who can connect is the principal `local` with the role trainer. */
+  tokens: readonly TokenEntry[];
+  /** Serve beyond loopback without tokens. */
+  insecure: boolean;
+  /** Origins from which browsers may connect, beside pages of loopback hosts. */
+  origins: readonly string[];
+  /** Largest request and largest reply. */
+  maxMessageBytes: number;
+  /** Requests in one batch. */
+  maxBatch: number;
+  /** Calls of one socket that run at once; beyond it the socket is not read. */
+  maxInFlight: number;
+  /** Bytes that may wait for a slow reader; at this the socket is not read, at four times this it is closed. */
+  maxBufferedBytes: number;
+  /** Sessions open at once, over all principals. */
+  maxSessions: number;
+  /** Snapshots kept; the one longest unused goes first. */
+  maxSnapshots: number;
+  /** Committed replies kept for retries in each session (`memory` journal). */
+  keptReplies: number;
+  /** Default deadline of a reset, step or restore. */
+  stepTimeoutMs: number;
+  /** Default time after which a session that no socket holds is closed. */
+  leaseMs: number;
+  /** A socket that does not answer a ping for this long is dropped. */
+  heartbeatMs: number;
+  /** How long a shutdown waits for running trials. */
+  graceMs: number;
+}
+
+export const defaults: ServerConfig = {
+  host: "127.0.0.1",
+  port: 7474,
+  tokens: [],
+  insecure: false,
+  origins: [],
+  maxMessageBytes: 16 * 2 ** 20,
+  maxBatch: 1024,
+  maxInFlight: 2048,
+  maxBufferedBytes: 8 * 2 ** 20,
+  maxSessions: 10_000,
+  maxSnapshots: 10_000,
+  keptReplies: 16,
+  stepTimeoutMs: 30_000,
+  leaseMs: 600_000,
+  heartbeatMs: 30_000,
+  graceMs: 5_000,
+};

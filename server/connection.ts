@@ -1,0 +1,66 @@
+/** What one socket is to the dispatcher: who speaks, what it has running, and where replies go. */
+
+import type { Principal } from "./principals.ts";
+import type { Waiter } from "./sessions/session.ts";
+import type { Session } from "./sessions/session.ts";
+
+export type RequestId = string | number | null;
+
+/** At most 10 progress notifications a second for one request. */
+const progressIntervalMs = 100;
+
+export class Connection {
+  /** Token of the upgrade's Authorization header. */
+  readonly bearer: string | undefined;
+  /** Set by `initialize`. */
+  principal: Principal | undefined;
+  readonly running = new Map<RequestId, Request>();
+  readonly #held = new Set<Session>();
+  readonly #send: (text: string) => void;
+
+  constructor(send: (text: string) => void, bearer?: string) {
+    this.#send = send;
+    this.bearer = bearer;
+  }
+
+  send(text: string): void {
+    this.#send(text);
+  }
+
+  notify(method: string, params: object): void {
+    this.#send(JSON.stringify({ jsonrpc: "2.0", method, params }));
+  }
+
+  hold(session: Session): void {
+    this.#held.add(session);
+    session.holders.add(this);
+  }
+
+  /** The socket is gone. Its trials go on: the client may come back for their replies. @param now ms of the server's clock */
+  release(now: number): void {
+    for (const session of this.#held) {
+      if (session.holders.delete(this)) session.lastUsed = now;
+    }
+    this.#held.clear();
+  }
+}
+
+/** One request of a socket, from its arrival to its reply. */
+export class Request implements Waiter {
+  onCancel: (() => void) | undefined;
+  readonly #connection: Connection;
+  readonly #id: RequestId | undefined;
+  #lastProgress = -Infinity;
+
+  constructor(connection: Connection, id: RequestId | undefined) {
+    this.#connection = connection;
+    this.#id = id;
+  }
+
+  progress(fraction: number, message: string | undefined): void {
+    const now = performance.now();
+    if (this.#id === undefined || now - this.#lastProgress < progressIntervalMs) return;
+    this.#lastProgress = now;
+    this.#connection.notify("$/progress", { id: this.#id, fraction, ...(message === undefined ? {} : { message }) });
+  }
+}

@@ -1,0 +1,187 @@
+/** From a frame's text to the reply's: JSON-RPC 2.0 on one side, the handlers on the other. The one catch is here. */
+
+import { type JSONRPCErrorResponse, type JSONRPCRequest, type JSONRPCResponse, JSONRPCServer } from "json-rpc-2.0";
+import { decode, type Json, MAX_DEPTH, type MethodName, methods, ValueError, WireError } from "trailgym/protocol";
+import type { Logger } from "pino";
+import { closest } from "./closest.ts";
+import { type Connection, Request, type RequestId } from "./connection.ts";
+import { deeperThan } from "./depth.ts";
+import type { Handlers } from "./handlers.ts";
+import type { Metrics } from "./metrics.ts";
+import { JsonText } from "./sessions/session.ts";
+import { describe, issuesOf } from "./sessions/transaction.ts";
+
+export interface DispatchParts {
+  handlers: Handlers;
+  maxMessageBytes: number;
+  maxBatch: number;
+  metrics: Metrics;
+  log: Logger;
+  /** True while the server drains: only calls that end something are still taken. */
+  draining: () => boolean;
+}
+
+interface Call {
+  connection: Connection;
+  request: Request;
+}
+
+/** @returns a function from one frame's text to the reply's text, or undefined when nothing is to be answered. */
+export function createDispatch(
+  parts: DispatchParts,
+): (connection: Connection, frame: string) => Promise<string | undefined> {
+  const { handlers, maxMessageBytes, maxBatch, metrics, log } = parts;
+  const rpc = new JSONRPCServer<Call>({ errorListener: () => undefined });
+  rpc.mapErrorToJSONRPCErrorResponse = (id, error) => failure(id, toWireError(error));
+  for (const name of Object.keys(methods) as MethodName[])
+    rpc.addMethod(name, (params, call) => invoke(name, params, call));
+
+  return async (connection, frame) => {
+    metrics.message();
+    const parsed = parse(frame);
+    if (parsed instanceof WireError) return textOf(failure(null, parsed));
+    const { message } = parsed;
+    if (frame.length > maxMessageBytes) return textOf(failure(idOf(message), tooLarge(frame.length)));
+    if (!Array.isArray(message)) return answer(connection, message);
+    if (message.length === 0) return textOf(failure(null, invalidRequest("an empty batch")));
+    if (message.length > maxBatch) {
+      return textOf(failure(null, invalidRequest(`a batch of ${message.length}; ${maxBatch} requests are allowed`)));
+    }
+    const replies = await Promise.all(message.map((entry) => answer(connection, entry)));
+    const texts = replies.filter((text) => text !== undefined);
+    return texts.length === 0 ? undefined : `[${texts.join(",")}]`;
+  };
+
+  async function answer(connection: Connection, message: unknown): Promise<string | undefined> {
+    const request = checkRequest(message);
+    if (request instanceof WireError) return textOf(failure(idOf(message), request));
+    if (request.method === "$/cancel") {
+      cancel(connection, request);
+      // As a request it is answered like any unknown method; it is a notification.
+      if (request.id === undefined) return undefined;
+    }
+    const { id } = request;
+    if (id !== undefined && id !== null && connection.running.has(id)) {
+      return textOf(failure(id, invalidRequest(`id ${JSON.stringify(id)} is still running`)));
+    }
+    const entry = new Request(connection, id);
+    if (id !== undefined) connection.running.set(id, entry);
+    try {
+      const response = rpc.hasMethod(request.method)
+        ? await rpc.receive(request, { connection, request: entry })
+        : id === undefined
+          ? null
+          : failure(id, methodNotFound(request.method));
+      return response === null ? undefined : textOf(response);
+    } finally {
+      if (id !== undefined && connection.running.get(id) === entry) connection.running.delete(id);
+    }
+  }
+
+  async function invoke(name: MethodName, rawParams: unknown, { connection, request }: Call): Promise<unknown> {
+    const method = methods[name];
+    const caller = connection.principal;
+    if (name !== "initialize") {
+      if (caller === undefined) throw WireError.of("NOT_INITIALIZED", "the first call must be initialize", {});
+      if (!(method.roles as readonly string[]).includes(caller.role)) {
+        throw WireError.of("FORBIDDEN", `${name} is not for the role ${caller.role}`, { role: caller.role });
+      }
+      if (parts.draining() && name !== "env/close" && name !== "env/observe") {
+        throw WireError.of("SHUTTING_DOWN", "the server is shutting down", { retryAfterMs: 1000 });
+      }
+    }
+    const params = parseParams(name, rawParams);
+    const handler = handlers[name] as (params: unknown, context: unknown) => unknown;
+    return await handler(params, { connection, request, caller });
+  }
+
+  function parse(frame: string): { message: unknown } | WireError {
+    if (deeperThan(MAX_DEPTH, frame)) return invalidRequest(`nested deeper than ${MAX_DEPTH}`);
+    try {
+      return { message: JSON.parse(frame) as unknown };
+    } catch {
+      return WireError.of("PARSE_ERROR", "the frame is not JSON", {});
+    }
+  }
+
+  function toWireError(error: unknown): WireError {
+    if (error instanceof WireError) return error;
+    log.error({ err: error }, "a call failed without a name");
+    return WireError.of("INTERNAL_ERROR", "the server failed; its log says more", {});
+  }
+
+  function failure(id: RequestId, error: WireError): JSONRPCErrorResponse {
+    metrics.error(error.name);
+    return { jsonrpc: "2.0", id, error: error.toObject() };
+  }
+
+  function textOf(response: JSONRPCResponse): string {
+    const { id, result } = response as { id: RequestId; result?: unknown };
+    if (result instanceof JsonText) return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result.text}}`;
+    const text = JSON.stringify(response);
+    if (text.length <= maxMessageBytes) return text;
+    return JSON.stringify(failure(id, tooLarge(text.length)));
+  }
+
+  function tooLarge(bytes: number): WireError {
+    const message = `a message of ${bytes} bytes; ${maxMessageBytes} are allowed`;
+    return WireError.of("MESSAGE_TOO_LARGE", message, { limit: maxMessageBytes });
+  }
+}
+
+function parseParams(name: MethodName, raw: unknown): unknown {
+  if (Array.isArray(raw)) throw invalidParams(name, [{ path: "", message: "params are given by name, as an object" }]);
+  try {
+    const parsed = methods[name].params.safeParse(decode((raw ?? {}) as Json));
+    if (parsed.success) return parsed.data;
+    throw invalidParams(name, issuesOf(parsed.error));
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error;
+    throw invalidParams(name, [{ path: error.path, message: error.message }]);
+  }
+}
+
+function invalidParams(name: string, issues: { path: string; message: string }[]): WireError {
+  return WireError.of("INVALID_PARAMS", `${name}: ${describe(issues)}`, { issues });
+}
+
+/** The message as a request, or what is wrong with it. */
+function checkRequest(message: unknown): JSONRPCRequest | WireError {
+  if (typeof message !== "object" || message === null || Array.isArray(message)) {
+    return invalidRequest("a request is an object");
+  }
+  const { jsonrpc, method, params, id } = message as { [key: string]: unknown };
+  if (jsonrpc !== "2.0") return invalidRequest('"jsonrpc" must be "2.0"');
+  if (typeof method !== "string") return invalidRequest('"method" must be a string');
+  if (!isId(id)) return invalidRequest('"id" must be a string, a number or null');
+  if (params !== undefined && (typeof params !== "object" || params === null)) {
+    return invalidRequest('"params" must be an object');
+  }
+  return message as JSONRPCRequest;
+}
+
+function isId(id: unknown): id is RequestId | undefined {
+  return id === undefined || id === null || typeof id === "number" || (typeof id === "string" && id.length <= 256);
+}
+
+/** JSON-RPC: the id of a bad request where it can be told, else null. A response's id belongs to somebody else. */
+function idOf(message: unknown): RequestId {
+  if (typeof message !== "object" || message === null || Array.isArray(message)) return null;
+  const { id, method } = message as { id?: unknown; method?: unknown };
+  return method !== undefined && id !== undefined && isId(id) ? (id ?? null) : null;
+}
+
+function cancel(connection: Connection, request: JSONRPCRequest): void {
+  const { id } = (request.params ?? {}) as { id?: RequestId };
+  if (id !== undefined) connection.running.get(id)?.onCancel?.();
+}
+
+function invalidRequest(problem: string): WireError {
+  return WireError.of("INVALID_REQUEST", `not a JSON-RPC 2.0 request: ${problem}`, {});
+}
+
+function methodNotFound(method: string): WireError {
+  const suggestions = closest(method, Object.keys(methods));
+  const hint = suggestions.length > 0 ? `; did you mean "${suggestions[0]}"?` : "";
+  return WireError.of("METHOD_NOT_FOUND", `there is no method "${method.slice(0, 100)}"${hint}`, { suggestions });
+}

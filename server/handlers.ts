@@ -1,0 +1,176 @@
+/** One short function per method: from checked params to a result. */
+
+import { randomInt, randomUUID } from "node:crypto";
+import { encode, type MethodName, methods, openrpc, protocolVersions, WireError } from "trailgym/protocol";
+import type { Json, Value } from "trailgym/protocol";
+import type { z } from "zod";
+import type { ServerConfig } from "./config.ts";
+import type { Connection } from "./connection.ts";
+import type { Episode, Journal, SessionSettings, Snapshot } from "./journal/journal.ts";
+import { authenticate, type Principal } from "./principals.ts";
+import type { Registry } from "./registry.ts";
+import { observed, resetCall, restoreCall, stepCall } from "./sessions/calls.ts";
+import { JsonText, type Waiter } from "./sessions/session.ts";
+import type { SessionTable } from "./sessions/table.ts";
+import { parseOptions } from "./sessions/transaction.ts";
+
+export interface HandlerContext {
+  connection: Connection;
+  request: Waiter;
+  caller: Principal;
+}
+
+type Params<N extends MethodName> = z.output<(typeof methods)[N]["params"]>;
+/** The wire's JSON, or text that is already so. Methods describe it; `test/server/results.test.ts` holds it to that. */
+type Handler<N extends MethodName> = (params: Params<N>, context: HandlerContext) => unknown;
+export type Handlers = { readonly [N in MethodName]: Handler<N> };
+
+export interface HandlerParts {
+  config: ServerConfig;
+  instance: string;
+  version: string;
+  registry: Registry;
+  table: SessionTable;
+  journal: Journal;
+}
+
+export function createHandlers({ config, instance, version, registry, table, journal }: HandlerParts): Handlers {
+  const document = new JsonText(JSON.stringify(openrpc()));
+  return {
+    initialize({ protocolVersions: offered, token }, { connection }) {
+      if (connection.principal !== undefined) throw WireError.of("INVALID_REQUEST", "this socket is initialized", {});
+      const protocolVersion = protocolVersions.find((known) => offered.includes(known));
+      if (protocolVersion === undefined) {
+        const supported = [...protocolVersions];
+        throw WireError.of("UNSUPPORTED_VERSION", `this server speaks ${supported.join(", ")}`, { supported });
+      }
+      connection.principal = authenticate(config.tokens, token ?? connection.bearer);
+      const { maxMessageBytes, maxBatch, maxSessions, stepTimeoutMs, leaseMs } = config;
+      return {
+        protocolVersion,
+        server: { name: "trailgym", version, instance },
+        role: connection.principal.role,
+        capabilities: { batch: true, cancel: true, progress: true, fork: true },
+        limits: { maxMessageBytes, maxBatch, maxSessions, stepTimeoutMs, leaseMs },
+      };
+    },
+
+    "rpc.discover": () => document,
+
+    "env/list": () => ({ envs: registry.list().map(({ entry }) => entry) }),
+
+    "env/tasks"({ env, split, cursor, limit = 100 }) {
+      const { tasks } = registry.get(env);
+      if (tasks === undefined) return { tasks: [], total: 0 };
+      if (split !== undefined && !tasks.splits().includes(split)) {
+        const known = [...tasks.splits()];
+        throw WireError.of("UNKNOWN_TASK", `${env} has no split "${split}"; it has ${known.join(", ")}`, {
+          suggestions: known,
+        });
+      }
+      return encode(tasks.list(split, cursor, limit));
+    },
+
+    async "env/make"(params, { connection, caller }) {
+      const settings: SessionSettings = {
+        options: (params.options ?? {}) as { readonly [key: string]: Value },
+        leaseMs: params.leaseMs ?? config.leaseMs,
+        stepTimeoutMs: params.stepTimeoutMs ?? config.stepTimeoutMs,
+        autoreset: params.autoreset ?? "disabled",
+        digest: params.digest ?? "step",
+      };
+      parseOptions(registry.get(params.env), settings.options);
+      const session = await table.create(caller.name, params.env, settings);
+      connection.hold(session);
+      const { leaseMs, stepTimeoutMs } = settings;
+      return { session: session.record.id, seq: 0, env: params.env, leaseMs, stepTimeoutMs };
+    },
+
+    "env/reset"(params, { request, caller }) {
+      const session = table.find(caller, params.session);
+      const options = params.options as { readonly [key: string]: Value } | undefined;
+      return session.call(resetCall(session, { ...params, options }, drawSeed), request);
+    },
+
+    "env/step"(params, { request, caller }) {
+      const session = table.find(caller, params.session);
+      return session.call(stepCall(session, { ...params, action: params.action as Value }), request);
+    },
+
+    "env/observe": ({ session }, { caller }) => observed(table.find(caller, session).record),
+
+    async "env/snapshot"({ session: id, label }, { caller }) {
+      const { record } = table.find(caller, id);
+      const episode = begun(record.episode);
+      const { principal, env, settings } = record;
+      const snapshot: Snapshot = { id: `snap-${randomUUID()}`, principal, env, settings, episode, label };
+      await journal.putSnapshot(snapshot);
+      return { snapshot: snapshot.id, index: episode.index, digest: episode.stateDigest, bytes: sizeOf(episode) };
+    },
+
+    async "env/restore"(params, { request, caller }) {
+      const session = table.find(caller, params.session);
+      const snapshot = await findSnapshot(caller, params.snapshot);
+      if (snapshot.env !== session.env.id) {
+        throw unknownSnapshot(`snapshot ${params.snapshot} is of ${snapshot.env}, the session plays ${session.env.id}`);
+      }
+      return session.call(restoreCall(session, params, snapshot), request);
+    },
+
+    async "env/fork"({ session, snapshot, count }, { connection, caller }) {
+      const source =
+        snapshot === undefined ? table.find(caller, session ?? "").record : await findSnapshot(caller, snapshot);
+      const episode = begun(source.episode);
+      table.reserve(count);
+      const sessions = await Promise.all(
+        Array.from({ length: count }, () => table.create(caller.name, source.env, source.settings, episode)),
+      );
+      for (const fork of sessions) connection.hold(fork);
+      return { sessions: sessions.map(({ record }) => record.id) };
+    },
+
+    async "env/close"({ session }, { caller }) {
+      await table.close(caller, session);
+      return { closed: true };
+    },
+
+    async "session/attach"({ session: id }, { connection, caller }) {
+      const session = table.find(caller, id);
+      const { record } = session;
+      const last = record.seq === 0 ? undefined : await journal.reply(id, record.seq - 1);
+      connection.hold(session);
+      return {
+        ...observed(record),
+        leaseMs: record.settings.leaseMs,
+        ...(last === undefined ? {} : { lastReply: JSON.parse(last.result) as unknown }),
+      };
+    },
+  };
+
+  async function findSnapshot(caller: Principal, id: string): Promise<Snapshot> {
+    const snapshot = await journal.snapshot(id);
+    if (snapshot === undefined) throw unknownSnapshot(`snapshot ${id} not found; env/snapshot makes one`);
+    if (snapshot.principal !== caller.name) {
+      throw WireError.of("FORBIDDEN", "this snapshot is another principal's", { role: caller.role });
+    }
+    return snapshot;
+  }
+}
+
+function begun(episode: Episode | undefined): Episode {
+  if (episode === undefined) throw WireError.of("RESET_NEEDED", "no episode has begun: call env/reset", {});
+  return episode;
+}
+
+function unknownSnapshot(message: string): WireError {
+  return WireError.of("UNKNOWN_SNAPSHOT", message, {});
+}
+
+/** Seeds fit in 47 bits so that every client's integers hold them. */
+function drawSeed(): number {
+  return randomInt(2 ** 47);
+}
+
+function sizeOf({ state }: Episode): number {
+  return Buffer.byteLength(JSON.stringify(encode(state) as Json));
+}

@@ -1,0 +1,8 @@
+/** What embeds a server: the command line, a trainer that serves itself, tests. */
+
+export { defaults, type ServerConfig, type TokenEntry } from "./config.ts";
+export type { Journal } from "./journal/journal.ts";
+export { memoryJournal } from "./journal/memory.ts";
+export { createLog } from "./log.ts";
+export { createRegistry, type HostedEnv, type Registry } from "./registry.ts";
+export { createServer, type Server, type ServerParts } from "./server.ts";

@@ -1,0 +1,155 @@
+/** The composition root: parts in, a listening server out. */
+
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer as createHttpServer, type IncomingMessage } from "node:http";
+import { isIP, type AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { subprotocol } from "trailgym/protocol";
+import type { Logger } from "pino";
+import { WebSocketServer } from "ws";
+import { type ServerConfig, defaults } from "./config.ts";
+import { createDispatch } from "./dispatch.ts";
+import { createHandlers } from "./handlers.ts";
+import { createHttp } from "./http.ts";
+import type { Journal } from "./journal/journal.ts";
+import { memoryJournal } from "./journal/memory.ts";
+import { createLog } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import type { Registry } from "./registry.ts";
+import { startReaper } from "./sessions/reaper.ts";
+import { SessionTable } from "./sessions/table.ts";
+import type { Lent } from "./sessions/trial.ts";
+import { serveSocket } from "./socket.ts";
+
+export interface ServerParts {
+  registry: Registry;
+  config?: Partial<ServerConfig>;
+  /** Owned by the server from here on. */
+  journal?: Journal;
+  /** What environments may be lent; owned by the server from here on. */
+  interpreters: Pick<Lent, "interpreter"> & AsyncDisposable;
+  log?: Logger;
+  /** Milliseconds of a clock that never goes back. */
+  now?: () => number;
+  version?: string;
+  instance?: string;
+}
+
+export interface Server extends AsyncDisposable {
+  /** `ws://host:port/rpc` */
+  readonly url: string;
+  /** Differs after every start. */
+  readonly instance: string;
+  readonly sessions: number;
+  readonly sockets: number;
+  /** Takes no new work, gives running trials `graceMs`, then ends them; leaves no timer, socket or process. Again: waits for the first. */
+  close(): Promise<void>;
+}
+
+/** @throws Error when the address is taken, or when it is open to others and no token is configured. */
+export async function createServer(parts: ServerParts): Promise<Server> {
+  const config = { ...defaults, ...parts.config };
+  assertGuarded(config);
+  const { registry, interpreters, now = () => performance.now(), instance = randomUUID() } = parts;
+  const log = parts.log ?? createLog();
+  const journal = parts.journal ?? memoryJournal(config.keptReplies, config.maxSnapshots);
+  const lent: Lent = { interpreter: (language) => interpreters.interpreter(language), log };
+  const { maxSessions, maxMessageBytes, maxBatch } = config;
+  const table = new SessionTable({ registry, journal, lent, maxSessions, maxMessageBytes, now });
+  const metrics = new Metrics();
+  let draining = false;
+
+  const version = parts.version ?? "0.0.0";
+  const handlers = createHandlers({ config, instance, version, registry, table, journal });
+  const dispatch = createDispatch({ handlers, maxMessageBytes, maxBatch, metrics, log, draining: () => draining });
+  const reaper = startReaper(table, now);
+
+  // A request over `maxMessageBytes` gets an error by name; one that nobody could mean is cut off by ws with 1009.
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: 2 * maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols,
+  });
+  sockets.on("connection", (socket, request) => serveSocket(socket, request, { config, dispatch, now }));
+  const http = createHttpServer(
+    createHttp({
+      metrics: () => metrics.text({ sessions: table.size, sockets: sockets.clients.size }),
+      ready: () => !draining,
+    }),
+  );
+  http.on("upgrade", (request, socket, head) => {
+    const refusal = refuse(request, config);
+    if (refusal !== undefined) return reject(socket, refusal);
+    sockets.handleUpgrade(request, socket, head, (webSocket) => sockets.emit("connection", webSocket, request));
+  });
+  http.listen(config.port, config.host);
+  await once(http, "listening");
+
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= shutDown());
+  return {
+    url: `ws://${authority(http.address() as AddressInfo)}/rpc`,
+    instance,
+    get sessions() {
+      return table.size;
+    },
+    get sockets() {
+      return sockets.clients.size;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+
+  async function shutDown(): Promise<void> {
+    draining = true;
+    const closed = new Promise<void>((resolve) => http.close(() => resolve()));
+    await settle(() => [...table.values()].every((session) => !session.busy), config.graceMs);
+    for (const session of table.values()) session.close();
+    reaper[Symbol.dispose]();
+    for (const socket of sockets.clients) socket.close(1001, "the server is shutting down");
+    await settle(() => sockets.clients.size === 0, 1000);
+    for (const socket of sockets.clients) socket.terminate();
+    http.closeAllConnections();
+    await closed;
+    await interpreters[Symbol.asyncDispose]();
+    await journal[Symbol.asyncDispose]();
+  }
+}
+
+/** Waits until `done`, at most `timeoutMs`. */
+async function settle(done: () => boolean, timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (!done() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function assertGuarded({ host, tokens, insecure }: ServerConfig): void {
+  if (isLoopback(host) || tokens.length > 0 || insecure) return;
+  throw new Error(`${host} is open to others: configure tokens, or say --insecure if the network itself is trusted`);
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+function handleProtocols(offered: Set<string>): string | false {
+  return offered.has(subprotocol) ? subprotocol : false;
+}
+
+/** A web page may not drive a server that trusts its network: only pages of this machine, or of configured origins. */
+function refuse(request: IncomingMessage, { origins }: ServerConfig): string | undefined {
+  if ((request.url ?? "").split("?")[0] !== "/rpc") return "404 Not Found";
+  const { origin } = request.headers;
+  if (origin === undefined || origins.includes(origin)) return undefined;
+  const host = URL.canParse(origin) ? new URL(origin).hostname.replace(/^\[(.*)\]$/, "$1") : "";
+  return isLoopback(host) ? undefined : "403 Forbidden";
+}
+
+function reject(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+function authority({ address, port, family }: AddressInfo): string {
+  return family === "IPv6" ? `[${address}]:${port}` : `${address}:${port}`;
+}

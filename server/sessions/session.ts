@@ -1,0 +1,187 @@
+/** One client's hold on one running episode: counts its calls, runs one trial at a time, answers a retry from the journal. */
+
+import { WireError } from "trailgym/protocol";
+import type { Episode, Journal, SessionRecord } from "../journal/journal.ts";
+import type { HostedEnv } from "../registry.ts";
+import { type Lent, Trial } from "./trial.ts";
+
+/** JSON that is already text: stored and sent as it is, so that a retry gets the same bytes. */
+export class JsonText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Somebody who waits for a call: a request on a socket. */
+export interface Waiter {
+  progress(fraction: number, message: string | undefined): void;
+  /** Set while the call runs; the waiter calls it when its client no longer wants the answer. */
+  onCancel: (() => void) | undefined;
+}
+
+/** A reset, step or restore. */
+export interface Call {
+  /** Undefined: the client does not count. */
+  seq: number | undefined;
+  /** Canonical text of the method and those params that make a retry a retry. */
+  key: string;
+  timeoutMs: number | undefined;
+  /** Computes the next value; commits nothing. `begin` opens a trial that a deadline, cancel or close will end. */
+  run(
+    begin: (seed: number, index: number, task: string | null) => Trial,
+  ): Promise<{ episode: Episode; result: object }>;
+}
+
+interface Running {
+  key: string;
+  trial: Trial | undefined;
+  /** The trial is over and its value is being journaled: too late to cancel. */
+  committing: boolean;
+  waiters: Set<Waiter>;
+  outcome: Promise<JsonText>;
+}
+
+export interface SessionParts {
+  env: HostedEnv;
+  journal: Journal;
+  lent: Lent;
+  maxMessageBytes: number;
+  now: () => number;
+}
+
+export class Session {
+  readonly env: HostedEnv;
+  /** Sockets that keep the lease alive. */
+  readonly holders = new Set<object>();
+  /** When a call last came, in ms of the server's clock. */
+  lastUsed: number;
+  #record: SessionRecord;
+  #running: Running | undefined;
+  #closed = false;
+  readonly #parts: SessionParts;
+
+  constructor(record: SessionRecord, parts: SessionParts) {
+    this.#record = record;
+    this.#parts = parts;
+    this.env = parts.env;
+    this.lastUsed = parts.now();
+  }
+
+  /** The last committed value. */
+  get record(): SessionRecord {
+    return this.#record;
+  }
+
+  get busy(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** The whole table of "Sequence numbers" in wire.md. */
+  async call(call: Call, waiter: Waiter): Promise<JsonText> {
+    const { seq } = call;
+    const expected = this.#record.seq;
+    if (seq !== undefined && seq < expected) return this.#stored(seq, call.key);
+    const running = this.#running;
+    if (running !== undefined) {
+      if (seq === expected && call.key === running.key) return this.#join(running, waiter);
+      if (seq === expected) throw conflict(`seq ${seq} is running another call`, expected);
+      if (seq === undefined || seq === expected + 1) {
+        throw WireError.of("SESSION_BUSY", "another call of this session is still running", { expected });
+      }
+    }
+    if (seq !== undefined && seq > expected) {
+      throw WireError.of("SEQ_GAP", `seq ${seq} sent, ${expected} expected: a call was lost`, { expected });
+    }
+    return this.#start(call, waiter);
+  }
+
+  /** Ends a running trial. The session takes no call after this. */
+  close(): void {
+    this.#closed = true;
+    this.#running?.trial?.end(cancelled("the session was closed"));
+  }
+
+  async #stored(seq: number, key: string): Promise<JsonText> {
+    const reply = await this.#parts.journal.reply(this.#record.id, seq);
+    const expected = this.#record.seq;
+    if (reply === undefined) throw conflict(`seq ${seq} was committed and its reply is no longer kept`, expected);
+    if (reply.call !== key) throw conflict(`seq ${seq} was committed by another call`, expected);
+    return new JsonText(reply.result);
+  }
+
+  #start(call: Call, waiter: Waiter): Promise<JsonText> {
+    const running: Running = {
+      key: call.key,
+      trial: undefined,
+      committing: false,
+      waiters: new Set(),
+      outcome: undefined as never,
+    };
+    this.#running = running;
+    running.outcome = this.#run(call, running).finally(() => {
+      this.#running = undefined;
+      this.lastUsed = this.#parts.now();
+    });
+    return this.#join(running, waiter);
+  }
+
+  #join(running: Running, waiter: Waiter): Promise<JsonText> {
+    running.waiters.add(waiter);
+    return new Promise<JsonText>((resolve, reject) => {
+      waiter.onCancel = () => {
+        if (running.committing || !running.waiters.delete(waiter)) return;
+        const error = cancelled("cancelled by the client");
+        reject(error);
+        // Others may have joined this trial; it ends when nobody waits for it.
+        if (running.waiters.size === 0) running.trial?.end(error);
+      };
+      running.outcome.then(resolve, reject);
+    });
+  }
+
+  async #run(call: Call, running: Running): Promise<JsonText> {
+    const { episode, result } = await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
+    const text = JSON.stringify(result);
+    const limit = this.#parts.maxMessageBytes;
+    if (text.length * 3 > limit && Buffer.byteLength(text) > limit) {
+      const message = `the reply has ${Buffer.byteLength(text)} bytes, ${limit} are allowed; nothing was committed`;
+      throw WireError.of("MESSAGE_TOO_LARGE", message, { limit });
+    }
+    running.committing = true;
+    const seq = this.#record.seq;
+    const record = { ...this.#record, seq: seq + 1, episode };
+    await this.#parts.journal.append(record, { seq, call: call.key, result: text });
+    this.#record = record;
+    return new JsonText(text);
+  }
+
+  #begin(call: Call, running: Running, seed: number, index: number, task: string | null): Trial {
+    const { env, lent } = this.#parts;
+    const trial = new Trial(
+      {
+        env: env.id,
+        seed,
+        index,
+        task: task === null ? undefined : env.tasks?.get(task),
+        needs: env.definition.needs ?? [],
+        timeoutMs: call.timeoutMs ?? this.#record.settings.stepTimeoutMs,
+        onProgress: (fraction, message) => {
+          for (const waiter of running.waiters) waiter.progress(fraction, message);
+        },
+      },
+      lent,
+    );
+    running.trial = trial;
+    if (this.#closed) trial.end(cancelled("the session was closed"));
+    return trial;
+  }
+}
+
+function conflict(message: string, expected: number): WireError {
+  return WireError.of("SEQ_CONFLICT", message, { expected });
+}
+
+function cancelled(message: string): WireError {
+  return WireError.of("CANCELLED", message, {});
+}

@@ -1,0 +1,138 @@
+/** One uncommitted run of an environment's code: what it may use, when it must stop, and whose fault a failure is. */
+
+import {
+  type EnvContext,
+  type Interpreter,
+  type Language,
+  rng,
+  type Rng,
+  SandboxLost,
+  SandboxUnavailable,
+} from "trailgym/env";
+import { WireError } from "trailgym/protocol";
+import type { Logger } from "pino";
+
+export interface Lent {
+  /** @throws SandboxUnavailable */
+  interpreter(language: Language): Interpreter;
+  log: Logger;
+}
+
+export type ProgressListener = (fraction: number, message: string | undefined) => void;
+
+export interface TrialOptions {
+  env: string;
+  seed: number;
+  /** 0 for a reset, n for the n-th step of the episode. */
+  index: number;
+  task: unknown;
+  needs: readonly string[];
+  timeoutMs: number;
+  onProgress: ProgressListener;
+}
+
+/**
+ * Runs `work` once. Nothing it did is visible unless the caller commits what it returned. A synchronous environment costs
+ * no timer and no signal: both come into being when first asked for.
+ */
+export class Trial implements EnvContext {
+  readonly #options: TrialOptions;
+  readonly #lent: Lent;
+  #rng: Rng | undefined;
+  #abort: AbortController | undefined;
+  #ended: WireError | undefined;
+  #reject: ((error: WireError) => void) | undefined;
+
+  constructor(options: TrialOptions, lent: Lent) {
+    this.#options = options;
+    this.#lent = lent;
+  }
+
+  get task(): unknown {
+    return this.#options.task;
+  }
+
+  get rng(): Rng {
+    return (this.#rng ??= rng(this.#options.seed, this.#options.index));
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#ended !== undefined) this.#abort.abort(this.#ended);
+    return this.#abort.signal;
+  }
+
+  log(message: string, fields?: Record<string, unknown>): void {
+    this.#lent.log.info({ env: this.#options.env, ...fields }, message);
+  }
+
+  progress(fraction: number, message?: string): void {
+    if (this.#ended === undefined) this.#options.onProgress(Math.min(1, Math.max(0, fraction)), message);
+  }
+
+  interpreter(language: Language): Interpreter {
+    const need = `interpreter:${language}`;
+    if (!this.#options.needs.includes(need))
+      throw new Error(`${this.#options.env} does not name "${need}" in its needs`);
+    return this.#lent.interpreter(language);
+  }
+
+  /** Ends the trial from outside: its signal is aborted and {@link run} rejects with `error`. Later ends are ignored. */
+  end(error: WireError): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = error;
+    this.#abort?.abort(error);
+    this.#reject?.(error);
+  }
+
+  /** @throws WireError: what `end` was given, DEADLINE, SANDBOX_LOST, SANDBOX_UNAVAILABLE, or ENV_FAULT. */
+  async run<T>(work: () => T | Promise<T>): Promise<T> {
+    const started = performance.now();
+    try {
+      const result = work();
+      const value = result instanceof Promise ? await this.#before(result) : result;
+      // A synchronous trial can't be interrupted by a timer; being late is judged when it returns.
+      if (performance.now() - started > this.#options.timeoutMs) throw this.#deadline();
+      if (this.#ended !== undefined) throw this.#ended;
+      return value;
+    } catch (error) {
+      throw this.#ended ?? this.#attribute(error);
+    }
+  }
+
+  async #before<T>(result: Promise<T>): Promise<T> {
+    // When the trial is ended early nobody awaits `result` any more; its late rejection must not take the process down.
+    result.catch(() => undefined);
+    const timer = setTimeout(() => this.end(this.#deadline()), this.#options.timeoutMs);
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.#reject = reject;
+        if (this.#ended !== undefined) reject(this.#ended);
+        result.then(resolve, reject);
+      });
+    } finally {
+      clearTimeout(timer);
+      this.#reject = undefined;
+    }
+  }
+
+  #deadline(): WireError {
+    const { timeoutMs } = this.#options;
+    return WireError.of("DEADLINE", `not done within ${timeoutMs} ms; the state is as it was`, { timeoutMs });
+  }
+
+  /** Environments throw plain errors; which side failed is said here and nowhere else. */
+  #attribute(error: unknown): WireError {
+    if (error instanceof WireError) return error;
+    if (error instanceof SandboxLost) return WireError.of("SANDBOX_LOST", error.message, {});
+    if (error instanceof SandboxUnavailable) {
+      return WireError.of("SANDBOX_UNAVAILABLE", error.message, { need: error.need });
+    }
+    this.#lent.log.error({ env: this.#options.env, err: error }, "environment failed");
+    return fault(this.#options.env, error instanceof Error ? error.message : String(error));
+  }
+}
+
+export function fault(env: string, problem: string): WireError {
+  return WireError.of("ENV_FAULT", `${env}: ${problem}`, {});
+}

@@ -1,0 +1,73 @@
+/** One WebSocket: frames to the dispatcher and replies back, within bounded memory. */
+
+import type { IncomingMessage } from "node:http";
+import type { WebSocket } from "ws";
+import { Connection } from "./connection.ts";
+import type { ServerConfig } from "./config.ts";
+
+export interface SocketParts {
+  config: ServerConfig;
+  dispatch: (connection: Connection, frame: string) => Promise<string | undefined>;
+  now: () => number;
+}
+
+/** RFC 6455: the endpoint received data of a type it cannot accept. */
+const unsupportedData = 1003;
+/** The peer reads too slowly to be served. */
+const tryAgainLater = 1013;
+
+/** Serves a socket until it closes. Its running trials go on after that. */
+export function serveSocket(socket: WebSocket, request: IncomingMessage, { config, dispatch, now }: SocketParts): void {
+  const connection = new Connection(send, bearerOf(request));
+  let inFlight = 0;
+  let paused = false;
+  let alive = true;
+
+  const heartbeat = setInterval(() => {
+    // A peer that answered nothing since the last ping is gone, whatever TCP believes.
+    if (!alive) return socket.terminate();
+    alive = false;
+    socket.ping();
+  }, config.heartbeatMs);
+  heartbeat.unref();
+  socket.on("pong", () => (alive = true));
+
+  socket.on("message", (data, isBinary) => {
+    alive = true;
+    if (isBinary) return socket.close(unsupportedData, "text frames only");
+    inFlight++;
+    flow();
+    // `toString` of a frame that ws has checked is valid UTF-8; dispatch never rejects.
+    void dispatch(connection, (data as Buffer).toString()).then((reply) => {
+      inFlight--;
+      if (reply !== undefined) send(reply);
+      flow();
+    });
+  });
+
+  socket.on("close", () => {
+    clearInterval(heartbeat);
+    connection.release(now());
+  });
+  // `close` follows with the code that ws chose (1007 bad UTF-8, 1009 too big, 1002 protocol).
+  socket.on("error", () => undefined);
+
+  function send(text: string): void {
+    if (socket.readyState !== socket.OPEN) return;
+    socket.send(text, flow);
+    if (socket.bufferedAmount > 4 * config.maxBufferedBytes) socket.close(tryAgainLater, "replies are not read");
+  }
+
+  /** Stops reading while too much is under way for this peer; what it sends waits in its own buffers. */
+  function flow(): void {
+    const full = inFlight >= config.maxInFlight || socket.bufferedAmount > config.maxBufferedBytes;
+    if (full === paused) return;
+    paused = full;
+    if (full) socket.pause();
+    else socket.resume();
+  }
+}
+
+function bearerOf(request: IncomingMessage): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? "")?.[1];
+}
