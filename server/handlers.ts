@@ -1,8 +1,8 @@
 /** One short function per method: from checked params to a result. */
 
 import { randomInt, randomUUID } from "node:crypto";
-import { encode, type MethodName, methods, openrpc, protocolVersions, WireError } from "trailgym/protocol";
-import type { Json, Value } from "trailgym/protocol";
+import { encode, type MethodName, openrpc, protocolVersions, WireError } from "trailgym/protocol";
+import type { Json, Value, methods } from "trailgym/protocol";
 import type { z } from "zod";
 import type { ServerConfig } from "./config.ts";
 import type { Connection } from "./connection.ts";
@@ -172,5 +172,5 @@ function drawSeed(): number {
 }
 
 function sizeOf({ state }: Episode): number {
-  return Buffer.byteLength(JSON.stringify(encode(state) as Json));
+  return Buffer.byteLength(JSON.stringify(encode(state)));
 }

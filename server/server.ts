@@ -17,6 +17,7 @@ import { memoryJournal } from "./journal/memory.ts";
 import { createLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import type { Registry } from "./registry.ts";
+import { type ReferencePlay, referencePlay, type ReferenceStart } from "./sessions/reference.ts";
 import { startReaper } from "./sessions/reaper.ts";
 import { SessionTable } from "./sessions/table.ts";
 import type { Lent } from "./sessions/trial.ts";
@@ -43,6 +44,8 @@ export interface Server extends AsyncDisposable {
   readonly instance: string;
   readonly sessions: number;
   readonly sockets: number;
+  /** See `referencePlay`; not reachable from the wire. @throws WireError UNKNOWN_ENV and what a reset throws */
+  reference(env: string, start: Omit<ReferenceStart, "timeoutMs">): Promise<ReferencePlay | undefined>;
   /** Takes no new work, gives running trials `graceMs`, then ends them; leaves no timer, socket or process. Again: waits for the first. */
   close(): Promise<void>;
 }
@@ -98,6 +101,8 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     get sockets() {
       return sockets.clients.size;
     },
+    reference: async (env, start) =>
+      referencePlay(registry.get(env), { ...start, timeoutMs: config.stepTimeoutMs }, lent),
     close,
     [Symbol.asyncDispose]: close,
   };
