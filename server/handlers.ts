@@ -2,7 +2,7 @@
 
 import { randomInt, randomUUID } from "node:crypto";
 import { encode, type MethodName, openrpc, protocolVersions, WireError } from "trailgym/protocol";
-import type { Json, Value, methods } from "trailgym/protocol";
+import type { Value, methods } from "trailgym/protocol";
 import type { z } from "zod";
 import type { ServerConfig } from "./config.ts";
 import type { Connection } from "./connection.ts";

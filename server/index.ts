@@ -1,6 +1,7 @@
 /** What embeds a server: the command line, a trainer that serves itself, tests. */
 
 export { defaults, type ServerConfig, type TokenEntry } from "./config.ts";
+export { threaded, type ThreadedEnv } from "./hosts/threaded.ts";
 export type { Journal } from "./journal/journal.ts";
 export { memoryJournal } from "./journal/memory.ts";
 export { createLog } from "./log.ts";

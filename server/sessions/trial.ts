@@ -48,6 +48,14 @@ export class Trial implements EnvContext {
     this.#lent = lent;
   }
 
+  get seed(): number {
+    return this.#options.seed;
+  }
+
+  get index(): number {
+    return this.#options.index;
+  }
+
   get task(): unknown {
     return this.#options.task;
   }
