@@ -33,13 +33,15 @@ export class NdArray {
     if (!shape.every((n) => Number.isSafeInteger(n) && n >= 0)) throw new ValueError("ndarray", "bad shape");
     if (size !== data.length) throw new ValueError("ndarray", `shape holds ${size} elements, data ${data.length}`);
     if (data.constructor !== arrayTypes[dtype]) throw new ValueError("ndarray", `data is not ${dtype}`);
-    if (dtype === "bool" && (data as Uint8Array).some((byte) => byte > 1)) {
-      throw new ValueError("ndarray", "a bool is a byte 0 or 1");
-    }
+    if (!holds(dtype, data)) throw new ValueError("ndarray", "a bool is a byte 0 or 1");
     this.dtype = dtype;
     this.shape = shape;
     this.data = data;
   }
+}
+
+function holds(dtype: Dtype, data: NumericArray): boolean {
+  return dtype !== "bool" || (data as Uint8Array).every((byte) => byte <= 1);
 }
 
 /** What an action, observation, info, option or state may be made of. `bigint` is an int64. */
@@ -246,6 +248,7 @@ function untagNdArray([dtype, shape, data]: (Json | undefined)[], path: string):
   if ((shape as number[]).reduce((product, n) => product * n, 1) !== array.length) {
     throw new ValueError(path, "shape and data differ in size");
   }
+  if (!holds(dtype as Dtype, array)) throw new ValueError(path, "a bool is a byte 0 or 1");
   return new NdArray(dtype as Dtype, shape as number[], array);
 }
 

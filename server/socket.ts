@@ -18,9 +18,12 @@ const tryAgainLater = 1013;
 
 /** Serves a socket until it closes. Its running trials go on after that. */
 export function serveSocket(socket: WebSocket, request: IncomingMessage, { config, dispatch, now }: SocketParts): void {
+  // The stream beneath: corked while one turn's replies gather, so that they leave in one system call.
+  const stream = request.socket;
   const connection = new Connection(send, bearerOf(request));
   let inFlight = 0;
   let paused = false;
+  let corked = false;
   let alive = true;
 
   const heartbeat = setInterval(() => {
@@ -54,8 +57,18 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
 
   function send(text: string): void {
     if (socket.readyState !== socket.OPEN) return;
+    if (!corked) {
+      corked = true;
+      stream.cork();
+      setImmediate(uncork);
+    }
     socket.send(text, flow);
     if (socket.bufferedAmount > 4 * config.maxBufferedBytes) socket.close(tryAgainLater, "replies are not read");
+  }
+
+  function uncork(): void {
+    corked = false;
+    stream.uncork();
   }
 
   /** Stops reading while too much is under way for this peer; what it sends waits in its own buffers. */

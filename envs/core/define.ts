@@ -83,6 +83,8 @@ export interface EnvDefinition<
   step(ctx: EnvContext<Task>, state: State, action: Action): Outcome<StepOutcome<State, Observation>>;
   /** From the state right after reset. Used by `checkEnv`, the demo and evaluations inside the server's process; never served. */
   reference?(ctx: EnvContext<Task>, state: State): Outcome<Reference<Action>>;
+  /** What else is wrong with the context's task, as sentences; for whoever imports or writes tasks. Used by `checkEnv`. */
+  checkTask?(ctx: EnvContext<Task>): Promise<readonly string[]>;
 }
 
 type Outcome<T> = T | Promise<T>;

@@ -1,5 +1,10 @@
 /** Everything an environment's author needs. */
 
+export { problemWith, sameJson, type JsonSchema } from "./arguments.ts";
+export { parseCall, toolAction, type ToolAction, type ToolCall } from "./call.ts";
+export { checkEnv, type CheckOptions, type CheckReport } from "./check.ts";
+export type { Finding, Rule } from "./checks/finding.ts";
+export type { Lender } from "./checks/stage.ts";
 export {
   defineEnv,
   type AnyEnv,
@@ -10,7 +15,9 @@ export {
   type ResetOutcome,
   type StepOutcome,
 } from "./define.ts";
+export { discover, DiscoveryProblem, type Discovered } from "./discovery.ts";
 export { nextSeed, rng, type Rng } from "./rng.ts";
+export { sampleAction, sampleToolCall } from "./sample.ts";
 export {
   SandboxLost,
   SandboxUnavailable,
@@ -21,3 +28,15 @@ export {
   type Language,
 } from "./sandbox.ts";
 export { taskList, type PublicTask, type TaskFiles, type TaskPage, type TaskSource } from "./tasks.ts";
+export {
+  defineToolEnv,
+  toolbox,
+  type DynamicToolEnv,
+  type Tool,
+  type Toolbox,
+  type ToolboxEntry,
+  type ToolEnv,
+  type ToolObservation,
+  type ToolResult,
+  type ToolState,
+} from "./tools.ts";

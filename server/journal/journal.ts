@@ -48,7 +48,7 @@ export interface SessionRecord {
 /** One committed call: what was asked and the bytes that answered it. */
 export interface Reply {
   readonly seq: number;
-  /** Canonical text of method and params, `seq` and `timeoutMs` left out: equal for a retry and only for one. */
+  /** JSON of method and params, `seq` and `timeoutMs` left out: what a retry is told by. */
   readonly call: string;
   /** The JSON text of the result. */
   readonly result: string;

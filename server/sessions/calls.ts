@@ -1,6 +1,6 @@
 /** What reset, step and restore compute, and what they answer. */
 
-import { canonicalJson, encode, type Json, type ToolSpec, type Value, WireError } from "trailgym/protocol";
+import { encode, type Json, type ToolSpec, type Value, WireError } from "trailgym/protocol";
 import type { Episode, SessionRecord, Snapshot } from "../journal/journal.ts";
 import type { Call, Session } from "./session.ts";
 import { chooseStart, nextStart, tryReset, tryStep } from "./transaction.ts";
@@ -132,7 +132,7 @@ function resetNeeded(why: string): WireError {
   return WireError.of("RESET_NEEDED", `${why}: call env/reset`, {});
 }
 
-/** Equal for two calls when one is a retry of the other. */
+/** What a later call is held against to tell a retry; see `sameCall`. */
 function keyOf(method: string, params: { [name: string]: unknown }): string {
-  return method + canonicalJson(encode(params));
+  return JSON.stringify([method, encode(params)]);
 }

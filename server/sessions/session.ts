@@ -1,6 +1,6 @@
 /** One client's hold on one running episode: counts its calls, runs one trial at a time, answers a retry from the journal. */
 
-import { WireError } from "trailgym/protocol";
+import { canonicalJson, type Json, WireError } from "trailgym/protocol";
 import type { Episode, Journal, SessionRecord } from "../journal/journal.ts";
 import type { HostedEnv } from "../registry.ts";
 import { type Lent, Trial } from "./trial.ts";
@@ -24,7 +24,7 @@ export interface Waiter {
 export interface Call {
   /** Undefined: the client does not count. */
   seq: number | undefined;
-  /** Canonical text of the method and those params that make a retry a retry. */
+  /** JSON of the method and those params that make a retry a retry: `seq` and `timeoutMs` left out. */
   key: string;
   timeoutMs: number | undefined;
   /** Computes the next value; commits nothing. `begin` opens a trial that a deadline, cancel or close will end. */
@@ -84,7 +84,7 @@ export class Session {
     if (seq !== undefined && seq < expected) return this.#stored(seq, call.key);
     const running = this.#running;
     if (running !== undefined) {
-      if (seq === expected && call.key === running.key) return this.#join(running, waiter);
+      if (seq === expected && sameCall(call.key, running.key)) return this.#join(running, waiter);
       if (seq === expected) throw conflict(`seq ${seq} is running another call`, expected);
       if (seq === undefined || seq === expected + 1) {
         throw WireError.of("SESSION_BUSY", "another call of this session is still running", { expected });
@@ -106,7 +106,7 @@ export class Session {
     const reply = await this.#parts.journal.reply(this.#record.id, seq);
     const expected = this.#record.seq;
     if (reply === undefined) throw conflict(`seq ${seq} was committed and its reply is no longer kept`, expected);
-    if (reply.call !== key) throw conflict(`seq ${seq} was committed by another call`, expected);
+    if (!sameCall(reply.call, key)) throw conflict(`seq ${seq} was committed by another call`, expected);
     return new JsonText(reply.result);
   }
 
@@ -176,6 +176,11 @@ export class Session {
     if (this.#closed) trial.end(cancelled("the session was closed"));
     return trial;
   }
+}
+
+/** Whether two keys mean the same call, in whatever order their objects' keys were written. */
+function sameCall(a: string, b: string): boolean {
+  return a === b || canonicalJson(JSON.parse(a) as Json) === canonicalJson(JSON.parse(b) as Json);
 }
 
 function conflict(message: string, expected: number): WireError {
