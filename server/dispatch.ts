@@ -92,7 +92,13 @@ export function createDispatch(
     }
     const params = parseParams(name, rawParams);
     const handler = handlers[name] as (params: unknown, context: unknown) => unknown;
-    return await handler(params, { connection, request, caller });
+    try {
+      return await handler(params, { connection, request, caller });
+    } catch (error) {
+      // What an environment says about its own failure may hold what an agent must not read.
+      if (caller?.role !== "agent" || !(error instanceof WireError) || error.name !== "ENV_FAULT") throw error;
+      throw WireError.of("ENV_FAULT", "the environment failed; the state is as it was", {});
+    }
   }
 
   function parse(frame: string): { message: unknown } | WireError {

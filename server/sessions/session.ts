@@ -119,10 +119,7 @@ export class Session {
       outcome: undefined as never,
     };
     this.#running = running;
-    running.outcome = this.#run(call, running).finally(() => {
-      this.#running = undefined;
-      this.lastUsed = this.#parts.now();
-    });
+    running.outcome = this.#run(call, running);
     return this.#join(running, waiter);
   }
 
@@ -141,19 +138,28 @@ export class Session {
   }
 
   async #run(call: Call, running: Running): Promise<JsonText> {
-    const { episode, result } = await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
-    const text = JSON.stringify(result);
-    const limit = this.#parts.maxMessageBytes;
-    if (text.length * 3 > limit && Buffer.byteLength(text) > limit) {
-      const message = `the reply has ${Buffer.byteLength(text)} bytes, ${limit} are allowed; nothing was committed`;
-      throw WireError.of("MESSAGE_TOO_LARGE", message, { limit });
+    try {
+      const { episode, result } = await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
+      const text = JSON.stringify(result);
+      this.#assertFits(text);
+      running.committing = true;
+      const seq = this.#record.seq;
+      const record = { ...this.#record, seq: seq + 1, episode };
+      await this.#parts.journal.append(record, { seq, call: call.key, result: text });
+      this.#record = record;
+      return new JsonText(text);
+    } finally {
+      this.#running = undefined;
+      this.lastUsed = this.#parts.now();
     }
-    running.committing = true;
-    const seq = this.#record.seq;
-    const record = { ...this.#record, seq: seq + 1, episode };
-    await this.#parts.journal.append(record, { seq, call: call.key, result: text });
-    this.#record = record;
-    return new JsonText(text);
+  }
+
+  #assertFits(text: string): void {
+    const limit = this.#parts.maxMessageBytes;
+    // No UTF-16 unit takes more than three bytes.
+    if (text.length * 3 <= limit || Buffer.byteLength(text) <= limit) return;
+    const message = `the reply has ${Buffer.byteLength(text)} bytes, ${limit} are allowed; nothing was committed`;
+    throw WireError.of("MESSAGE_TOO_LARGE", message, { limit });
   }
 
   #begin(call: Call, running: Running, seed: number, index: number, task: string | null): Trial {
