@@ -1,7 +1,7 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "dist/", "fixtures/"] },
+  { ignores: ["node_modules/", "dist/", "fixtures/", "clients/cli/bench/dataset/"] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
@@ -21,6 +21,22 @@ export default tseslint.config(
         "error",
         { object: "Math", property: "random", message: "Draw from ctx.rng: an episode is a function of its seed." },
         { object: "Date", property: "now", message: "An episode has no clock: it would not replay." },
+      ],
+    },
+  },
+  // In the editor already; test/architecture.test.ts holds the whole table.
+  {
+    files: ["envs/**/*.ts", "pheromone/**/*.ts"],
+    ignores: ["envs/core/discovery.ts"],
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          patterns: [
+            { group: ["node:*"], message: "An environment opens no file, socket or process; it is lent what it needs." },
+            { group: ["ws", "isolated-vm", "pyodide", "dockerode"], message: "Sandboxes and sockets are the server's." },
+          ],
+        },
       ],
     },
   },
