@@ -41,7 +41,8 @@ export function createDispatch(
     const parsed = parse(frame);
     if (parsed instanceof WireError) return textOf(failure(null, parsed));
     const { message } = parsed;
-    if (frame.length > maxMessageBytes) return textOf(failure(idOf(message), tooLarge(frame.length)));
+    const bytes = sizeBeyond(maxMessageBytes, frame);
+    if (bytes !== undefined) return textOf(failure(idOf(message), tooLarge(bytes)));
     if (!Array.isArray(message)) return answer(connection, message);
     if (message.length === 0) return textOf(failure(null, invalidRequest("an empty batch")));
     if (message.length > maxBatch) {
@@ -125,14 +126,22 @@ export function createDispatch(
     const { id, result } = response as { id: RequestId; result?: unknown };
     if (result instanceof JsonText) return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result.text}}`;
     const text = JSON.stringify(response);
-    if (text.length <= maxMessageBytes) return text;
-    return JSON.stringify(failure(id, tooLarge(text.length)));
+    const bytes = sizeBeyond(maxMessageBytes, text);
+    return bytes === undefined ? text : JSON.stringify(failure(id, tooLarge(bytes)));
   }
 
   function tooLarge(bytes: number): WireError {
     const message = `a message of ${bytes} bytes; ${maxMessageBytes} are allowed`;
     return WireError.of("MESSAGE_TOO_LARGE", message, { limit: maxMessageBytes });
   }
+}
+
+/** The bytes of a text that has more of them than `limit`. */
+function sizeBeyond(limit: number, text: string): number | undefined {
+  // No UTF-16 unit takes more than three bytes.
+  if (text.length * 3 <= limit) return undefined;
+  const bytes = Buffer.byteLength(text);
+  return bytes > limit ? bytes : undefined;
 }
 
 function parseParams(name: MethodName, raw: unknown): unknown {
@@ -143,7 +152,9 @@ function parseParams(name: MethodName, raw: unknown): unknown {
     throw invalidParams(name, issuesOf(parsed.error));
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
-    throw invalidParams(name, [{ path: error.path, message: error.message }]);
+    // Its message begins with the path, which `describe` would say a second time.
+    const message = error.message.slice(`${error.path || "value"}: `.length);
+    throw invalidParams(name, [{ path: error.path, message }]);
   }
 }
 

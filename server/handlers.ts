@@ -121,10 +121,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
       const source =
         snapshot === undefined ? table.find(caller, session ?? "").record : await findSnapshot(caller, snapshot);
       const episode = begun(source.episode);
-      table.reserve(count);
-      const sessions = await Promise.all(
-        Array.from({ length: count }, () => table.create(caller.name, source.env, source.settings, episode)),
-      );
+      const sessions = await table.createMany(count, caller.name, source.env, source.settings, episode);
       for (const fork of sessions) connection.hold(fork);
       return { sessions: sessions.map(({ record }) => record.id) };
     },

@@ -112,6 +112,8 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     await settle(() => [...table.values()].every((session) => !session.busy), config.graceMs);
     for (const session of table.values()) session.close();
+    // Whoever waits for a call is told before its socket closes.
+    await settle(() => [...table.values()].every((session) => !session.busy), 1000);
     reaper[Symbol.dispose]();
     for (const socket of sockets.clients) socket.close(1001, "the server is shutting down");
     await settle(() => sockets.clients.size === 0, 1000);
@@ -152,6 +154,10 @@ function refuse(request: IncomingMessage, { origins }: ServerConfig): string | u
 }
 
 function reject(socket: Duplex, status: string): void {
+  // Nobody else listens on a refused socket any more: an unheard error would end the process, and a peer that keeps its
+  // own end open would outlive the server.
+  socket.on("error", () => undefined);
+  socket.once("finish", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }
 

@@ -25,11 +25,15 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
   let paused = false;
   let corked = false;
   let alive = true;
+  let backlog = 0;
 
   const heartbeat = setInterval(() => {
+    // While the socket is not read, pongs are not either: a peer whose calls run, or who takes its replies, is alive.
+    if (paused) alive ||= inFlight >= config.maxInFlight || socket.bufferedAmount < backlog;
     // A peer that answered nothing since the last ping is gone, whatever TCP believes.
     if (!alive) return socket.terminate();
     alive = false;
+    backlog = socket.bufferedAmount;
     socket.ping();
   }, config.heartbeatMs);
   heartbeat.unref();
@@ -57,6 +61,8 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
 
   function send(text: string): void {
     if (socket.readyState !== socket.OPEN) return;
+    // Judged by what was left from before: one reply may be large, and a peer that reads gets it.
+    if (socket.bufferedAmount > 4 * config.maxBufferedBytes) return socket.close(tryAgainLater, "replies are not read");
     if (!corked) {
       corked = true;
       stream.cork();
@@ -76,8 +82,10 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
     const full = inFlight >= config.maxInFlight || socket.bufferedAmount > config.maxBufferedBytes;
     if (full === paused) return;
     paused = full;
-    if (full) socket.pause();
-    else socket.resume();
+    if (full) return socket.pause();
+    // What it sent meanwhile is only read now.
+    alive = true;
+    socket.resume();
   }
 }
 

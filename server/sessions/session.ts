@@ -18,6 +18,14 @@ export interface Waiter {
   progress(fraction: number, message: string | undefined): void;
   /** Set while the call runs; the waiter calls it when its client no longer wants the answer. */
   onCancel: (() => void) | undefined;
+  /** Set likewise; called when the client is gone without a word. It may come back for the answer. */
+  onGone: (() => void) | undefined;
+}
+
+/** A socket that keeps sessions alive. */
+export interface Holder {
+  /** The session has ended. */
+  forget(session: Session): void;
 }
 
 /** A reset, step or restore. */
@@ -38,7 +46,10 @@ interface Running {
   trial: Trial | undefined;
   /** The trial is over and its value is being journaled: too late to cancel. */
   committing: boolean;
+  /** Those whose clients want the answer. */
   waiters: Set<Waiter>;
+  /** Why nobody wants it any more. */
+  cancelled: WireError | undefined;
   outcome: Promise<JsonText>;
 }
 
@@ -53,7 +64,7 @@ export interface SessionParts {
 export class Session {
   readonly env: HostedEnv;
   /** Sockets that keep the lease alive. */
-  readonly holders = new Set<object>();
+  readonly holders = new Set<Holder>();
   /** When a call last came, in ms of the server's clock. */
   lastUsed: number;
   #record: SessionRecord;
@@ -115,7 +126,9 @@ export class Session {
       key: call.key,
       trial: undefined,
       committing: false,
-      waiters: new Set(),
+      // From the start: the first report of a trial comes before anybody could join.
+      waiters: new Set([waiter]),
+      cancelled: undefined,
       outcome: undefined as never,
     };
     this.#running = running;
@@ -123,23 +136,25 @@ export class Session {
     return this.#join(running, waiter);
   }
 
+  /** CANCELLED promises that nothing was committed, so a trial that others still wait for gives its outcome to all. */
   #join(running: Running, waiter: Waiter): Promise<JsonText> {
     running.waiters.add(waiter);
-    return new Promise<JsonText>((resolve, reject) => {
-      waiter.onCancel = () => {
-        if (running.committing || !running.waiters.delete(waiter)) return;
-        const error = cancelled("cancelled by the client");
-        reject(error);
-        // Others may have joined this trial; it ends when nobody waits for it.
-        if (running.waiters.size === 0) running.trial?.end(error);
-      };
-      running.outcome.then(resolve, reject);
-    });
+    waiter.onGone = () => running.waiters.delete(waiter);
+    waiter.onCancel = () => {
+      running.waiters.delete(waiter);
+      if (running.committing || running.waiters.size > 0) return;
+      running.cancelled ??= cancelled("cancelled by the client");
+      running.trial?.end(running.cancelled);
+    };
+    return running.outcome;
   }
 
   async #run(call: Call, running: Running): Promise<JsonText> {
     try {
       const { episode, result } = await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
+      // A synchronous trial is over before a cancel or close that came with it can end it: nobody wants its value any more.
+      if (this.#closed) throw cancelled("the session was closed");
+      if (running.cancelled !== undefined) throw running.cancelled;
       const text = JSON.stringify(result);
       this.#assertFits(text);
       running.committing = true;
@@ -150,6 +165,8 @@ export class Session {
       return new JsonText(text);
     } finally {
       this.#running = undefined;
+      // An environment that kept its context may not report on a call that has been answered.
+      running.waiters.clear();
       this.lastUsed = this.#parts.now();
     }
   }
@@ -180,6 +197,7 @@ export class Session {
     );
     running.trial = trial;
     if (this.#closed) trial.end(cancelled("the session was closed"));
+    if (running.cancelled !== undefined) trial.end(running.cancelled);
     return trial;
   }
 }

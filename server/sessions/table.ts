@@ -56,6 +56,17 @@ export class SessionTable {
     return session;
   }
 
+  /** All of them or none. @throws WireError UNKNOWN_ENV, CAPACITY */
+  async createMany(count: number, ...what: Parameters<SessionTable["create"]>): Promise<Session[]> {
+    this.reserve(count);
+    const made = await Promise.allSettled(Array.from({ length: count }, () => this.create(...what)));
+    const sessions = made.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    const failed = made.find((each) => each.status === "rejected");
+    if (failed === undefined) return sessions;
+    await Promise.all(sessions.map((session) => this.end(session, "closed")));
+    throw failed.reason;
+  }
+
   /** @throws WireError CAPACITY unless `count` more sessions fit. */
   reserve(count: number): void {
     const { maxSessions } = this.#parts;
@@ -88,6 +99,7 @@ export class SessionTable {
       this.#ended.delete(oldest);
     }
     session.close();
+    for (const holder of session.holders) holder.forget(session);
     session.holders.clear();
     await this.#parts.journal.close(id);
   }

@@ -102,7 +102,8 @@ export async function tryStep(env: HostedEnv, episode: Episode, action: Value, t
   const outcome = await trial.run(
     () => env.definition.step(trial, lend(episode.state), parsed.data) as Awaitable<StepOutcome<unknown, unknown>>,
   );
-  const reward = outcome.reward ?? 0;
+  const next = checked(env, outcome);
+  const reward = outcome.reward === undefined ? 0 : outcome.reward;
   if (!Number.isFinite(reward)) throw fault(env.id, `the reward is ${reward}`);
   const index = episode.index + 1;
   const truncated = outcome.truncated === true || index >= (env.definition.maxEpisodeSteps ?? Infinity);
@@ -110,7 +111,7 @@ export async function tryStep(env: HostedEnv, episode: Episode, action: Value, t
     reward,
     episode: {
       ...episode,
-      ...checked(env, outcome),
+      ...next,
       index,
       // An episode that the task ended at its last allowed step did end: there is nothing left to bootstrap from.
       status: outcome.terminated === true ? "terminated" : truncated ? "truncated" : "running",
@@ -126,6 +127,9 @@ function checked(
   env: HostedEnv,
   outcome: { state: unknown; observation: unknown; info?: Record<string, unknown> },
 ): Checked {
+  if (!isRecord(outcome)) throw fault(env.id, "what was returned is not an outcome with a state and an observation");
+  const info = outcome.info ?? {};
+  if (!isRecord(info)) throw fault(env.id, "info is an object that maps names to values");
   const { state: stateSchema, observation: observationSchema } = env.definition;
   const state = conform(env, "state", stateSchema, outcome.state);
   const observation = conform(env, "observation", observationSchema, outcome.observation);
@@ -136,12 +140,16 @@ function checked(
       state: state as Value,
       stateDigest: digest(tagged),
       observation: frozenJson(observation, "observation"),
-      info: frozenJson(outcome.info ?? {}, "info") as { [key: string]: Json },
+      info: frozenJson(info, "info") as { [key: string]: Json },
     };
   } catch (error) {
     if (error instanceof ValueError) throw fault(env.id, error.message);
     throw error;
   }
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The tagged JSON of a value, unchangeable: an environment may hand out an object that it keeps. */

@@ -75,7 +75,8 @@ export class Trial implements EnvContext {
   }
 
   progress(fraction: number, message?: string): void {
-    if (this.#ended === undefined) this.#options.onProgress(Math.min(1, Math.max(0, fraction)), message);
+    // Written so that NaN counts as no progress.
+    if (this.#ended === undefined) this.#options.onProgress(fraction > 0 ? Math.min(1, fraction) : 0, message);
   }
 
   interpreter(language: Language): Interpreter {
