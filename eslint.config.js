@@ -11,6 +11,8 @@ export default tseslint.config(
       "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      // Also where `await using` would dispose of what the returned promise still needs.
+      "@typescript-eslint/return-await": ["error", "error-handling-correctness-only"],
       "no-console": "error",
     },
   },
@@ -33,8 +35,14 @@ export default tseslint.config(
         "error",
         {
           patterns: [
-            { group: ["node:*"], message: "An environment opens no file, socket or process; it is lent what it needs." },
-            { group: ["ws", "isolated-vm", "pyodide", "dockerode"], message: "Sandboxes and sockets are the server's." },
+            {
+              group: ["node:*"],
+              message: "An environment opens no file, socket or process; it is lent what it needs.",
+            },
+            {
+              group: ["ws", "isolated-vm", "pyodide", "dockerode"],
+              message: "Sandboxes and sockets are the server's.",
+            },
           ],
         },
       ],

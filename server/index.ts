@@ -7,3 +7,4 @@ export { memoryJournal } from "./journal/memory.ts";
 export { createLog } from "./log.ts";
 export { createRegistry, type HostedEnv, type Registry } from "./registry.ts";
 export { createServer, type Server, type ServerParts } from "./server.ts";
+export { createInterpreters } from "./sandboxes/interpreters.ts";
