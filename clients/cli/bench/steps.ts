@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { type Client, connect } from "trailgym/client";
+import { type Client, connect, type Session } from "trailgym/client";
 import { runChild } from "./process.ts";
 import type { Row } from "./report.ts";
 
@@ -65,7 +65,7 @@ function step(name: string, times: Times, wireMs: number, aim: number, forked: T
 async function countdown(client: Client): Promise<Times> {
   await using session = await client.make("countdown-v1", { options: { start: 1000 }, autoreset: "sameStep" });
   await session.reset({ seed: 1 });
-  return timed(steps, () => session.step({ amount: 1 }));
+  return await timed(steps, () => session.step({ amount: 1 }));
 }
 
 async function program(client: Client, task: string) {
@@ -78,10 +78,9 @@ async function program(client: Client, task: string) {
   let last = "";
   const snapshot = await timed(200, async () => (last = (await session.snapshot()).snapshot));
   const restore = await timed(200, () => session.restore(last));
-  const fork = await timed(200, async () => {
-    const [copy] = await client.fork({ snapshot: last }, 1);
-    void copy?.close();
-  });
+  const copies: Session[] = [];
+  const fork = await timed(200, async () => copies.push(...(await client.fork({ snapshot: last }, 1))));
+  await Promise.all(copies.map((copy) => copy.close()));
   return { step: times, snapshot, restore, fork };
 }
 

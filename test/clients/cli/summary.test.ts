@@ -47,7 +47,11 @@ describe("a summary", () => {
   test("counts the agent's own failures, with the return they had, and never as solved", () => {
     const played = outcomes({ "a#0": 1, "a#1": 0 }, { name: "AGENT_CRASHED", message: "" });
     const summary = summarise({ planned: planned.slice(0, 2), outcomes: played, failures: [], solvedAt: 1 });
-    expect(summary).toMatchObject({ complete: true, agentErrors: { AGENT_CRASHED: 2 }, infrastructure: { missing: 0 } });
+    expect(summary).toMatchObject({
+      complete: true,
+      agentErrors: { AGENT_CRASHED: 2 },
+      infrastructure: { missing: 0 },
+    });
     expect(summary.return?.mean).toBe(0.5);
     expect(summary.solved?.count).toBe(0);
   });

@@ -38,7 +38,14 @@ describe("what a person types", () => {
 describe("a table", () => {
   test("lines columns up, and cuts the one that may be cut", () => {
     const columns = [{ title: "id" }, { title: "n", align: "right" as const }, { title: "text", shrink: true }];
-    const lines = table(columns, [["a", "1", "x".repeat(50)], ["bcd", "200", "one\ntwo"]], 30).split("\n");
+    const lines = table(
+      columns,
+      [
+        ["a", "1", "x".repeat(50)],
+        ["bcd", "200", "one\ntwo"],
+      ],
+      30,
+    ).split("\n");
     expect(lines).toEqual([
       "id     n  text",
       `───  ───  ${"─".repeat(20)}`,

@@ -1,0 +1,23 @@
+/** Serves until it is told to stop. */
+
+import { compose } from "./compose.ts";
+import { type Io, note, print, printJson } from "./io.ts";
+import { type ServeOptions, serverConfig } from "./settings.ts";
+
+export async function serve(io: Io, options: ServeOptions): Promise<void> {
+  const config = await serverConfig(options);
+  await using composed = await compose(options, config, options.interpreters);
+  const { server, envs } = composed;
+  const { url, instance } = server;
+  if (options.json === true) printJson(io, { url, instance }, 0);
+  else print(io, `serving ${envs.join(", ")} at ${url} (Ctrl-C stops)`);
+  await stopped(io.signal);
+  if (options.json !== true) note(io, "stopping: no new work, running steps may end");
+}
+
+function stopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

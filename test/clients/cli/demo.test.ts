@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import type { Row } from "../../../clients/cli/demo/scene.ts";
+import { trailgym } from "./command.ts";
+
+describe("trailgym demo", () => {
+  test("plays every family of tasks and shows what happens when something goes wrong", async () => {
+    const [demo, list] = await Promise.all([trailgym(["demo", "--json"]), trailgym(["list", "--json"])]);
+    const rows = JSON.parse(demo.stdout) as Row[];
+    const envs = JSON.parse(list.stdout) as { id: string; families: string[] }[];
+    expect(rows.filter(({ ok }) => !ok)).toEqual([]);
+    expect(demo.code).toBe(0);
+    const solved = rows.filter(({ shown }) => shown.startsWith("the reference solves it"));
+    for (const { id, families } of envs) {
+      expect(solved.map(({ env }) => env)).toContain(id);
+      const played = solved.filter(({ env }) => env === id).map(({ family }) => family);
+      expect(played).toEqual(expect.arrayContaining(families));
+    }
+    expect(new Set(solved.map(({ return: value }) => value))).toEqual(new Set([1]));
+    const others = rows.filter((row) => !solved.includes(row));
+    const returns = others.map(({ shown, return: value }) => [shown, value] as const);
+    const row = (about: RegExp) => returns.filter(([shown]) => about.test(shown)).map(([, value]) => value);
+    expect(row(/refused, nothing is consumed/)).toEqual([1]);
+    expect(row(/unknown tool/)).toEqual([0]);
+    expect(row(/forked after \d+ steps/)).toEqual([1]);
+    expect(row(/the other copy/)).toEqual([0]);
+    expect(row(/never returns is killed after \d+ ms/)).toEqual([1]);
+  }, 120_000);
+});

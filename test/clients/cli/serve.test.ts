@@ -1,0 +1,88 @@
+import { readdir, readFile } from "node:fs/promises";
+import { connect } from "trailgym/client";
+import { describe, expect, test } from "vitest";
+import { start, trailgym } from "./command.ts";
+
+/** Command lines of running processes that hold `text`. */
+async function processesWith(text: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+  return lines.filter((line) => line.includes(text));
+}
+
+async function cpuMs(pid: number | undefined): Promise<number | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  // Fields 14 and 15 in ticks of 10 ms; the second, in brackets, may hold blanks.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields && 10 * (Number(fields[11]) + Number(fields[12]));
+}
+
+async function serving(args: readonly string[] = [], env: Record<string, string> = {}) {
+  const started = start(["serve", "--port", "0", "--json", ...args], { env });
+  const line = await started.firstLine;
+  return { ...started, ...(JSON.parse(line) as { url: string; instance: string }) };
+}
+
+describe("trailgym serve", () => {
+  test("answers within 1.5 s of its start", async () => {
+    const began = performance.now();
+    await using server = await serving();
+    await using client = await connect(server.url);
+    const wallMs = performance.now() - began;
+    expect(client.welcome.server).toMatchObject({ instance: server.instance, version: "0.1.0" });
+    // What it used, where the system tells: what the machine does beside it is not its start.
+    expect((await cpuMs(server.child.pid)) ?? wallMs).toBeLessThan(1_500);
+  });
+
+  test("prints one line of JSON, starts interpreters when they are needed, and leaves none of them behind", async () => {
+    await using server = await serving();
+    expect(await processesWith(server.instance)).toEqual([]);
+    {
+      await using client = await connect(server.url);
+      await using session = await client.make("code-gym-v1");
+      const { tools } = await session.reset({ task: "grid-walk-js/0", seed: 1 });
+      expect(tools?.map(({ name }) => name)).toContain("Done");
+    }
+    if (process.platform === "linux") expect(await processesWith(server.instance)).not.toEqual([]);
+    server.child.kill("SIGTERM");
+    const { code, stdout, stderr } = await server.ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+    expect(await processesWith(server.instance)).toEqual([]);
+  });
+
+  test("drains on the first signal and exits at once on the second", async () => {
+    await using server = await serving(["--grace-ms", "60000"]);
+    await using client = await connect(server.url, { reconnect: false });
+    await using session = await client.make("code-gym-v1");
+    // Starting Python takes seconds.
+    const running = session.reset({ task: "safe-code-py/0", seed: 1 }).catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    server.child.kill("SIGINT");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(server.child.exitCode).toBeNull();
+    server.child.kill("SIGINT");
+    expect((await server.ended).code).toBe(130);
+    await running;
+  });
+
+  test("asks for the token of the environment variable, and is open to others only with one", async () => {
+    await using server = await serving([], { TRAILGYM_TOKEN: "secret" });
+    await expect(connect(server.url)).rejects.toThrow(/token/);
+    await using client = await connect(server.url, { token: "secret" });
+    expect(client.welcome.role).toBe("trainer");
+    const asked = await trailgym(["list", "--server", server.url]);
+    expect(asked).toMatchObject({ code: 1, stdout: "" });
+    expect(asked.stderr).toMatch(/TRAILGYM_TOKEN/);
+    const open = await trailgym(["serve", "--host", "0.0.0.0", "--port", "0"]);
+    expect(open.code).toBe(1);
+    expect(open.stderr).toMatch(/^trailgym: .*--insecure.*\n$/);
+  });
+
+  test("says which port is taken, and what to do, in one line", async () => {
+    await using server = await serving();
+    const { code, stderr } = await trailgym(["serve", "--port", new URL(server.url).port]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^trailgym: .*in use.*--port.*\n$/);
+  });
+});
