@@ -1,0 +1,89 @@
+/** Do the README's examples work as they stand? They are cut out of it and run. */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const root = path.resolve(import.meta.dirname, "..");
+const main = path.join(root, "clients/cli/main.ts");
+let folder: string;
+
+/** Blocks whose first line is a comment with a file's name, as they stand. */
+async function examples(): Promise<Map<string, string>> {
+  const text = await readFile(path.join(root, "README.md"), "utf8");
+  const blocks = text.matchAll(/```(?:ts|js|jsonl?)\n\/\/ (\S+)\n([\s\S]*?)```/g);
+  return new Map([...blocks].map(([, name, body]) => [name as string, body as string]));
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "trailgym-readme-"));
+  await mkdir(path.join(folder, "crates/programs"), { recursive: true });
+  for (const [name, body] of await examples()) {
+    const inDataset = name.startsWith("programs/") || name === "dataset.json" || name === "tasks.jsonl";
+    await writeFile(path.join(folder, inDataset ? "crates" : ".", name), body);
+  }
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function run(file: string, args: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env: { ...process.env, ...env } });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, output };
+}
+
+test("every example was found", async () => {
+  const names = [...(await examples()).keys()].toSorted();
+  expect(names).toEqual(["connect.ts", "dataset.json", "guess.env.ts", "programs/heaviest_crate.js", "tasks.jsonl"]);
+});
+
+test("the environment in one file keeps its contract, from a folder outside of any project", async () => {
+  const { code, output } = await run(main, ["check-env", "guess.env.ts"]);
+  expect(output).toMatch(/guess-v1 .*: ok/);
+  expect(code).toBe(0);
+});
+
+test("the CodeGym program keeps its contract and its recorded number of calls", async () => {
+  const { code, output } = await run(main, ["check-env", "--tasks", "crates"]);
+  expect(output).toMatch(/code-gym-v1 with crates: ok/);
+  expect(code).toBe(0);
+}, 60_000);
+
+test("the client's example runs against a server", async () => {
+  const server = spawn(process.execPath, [main, "serve", "--port", "0", "--json"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const [line] = (await once(server.stdout, "data")) as [Buffer];
+    const { url } = JSON.parse(line.toString()) as { url: string };
+    // Beside the sources, so that it finds the package by name as a dependent project would.
+    const file = path.join(root, "test", `.readme-connect-${process.pid}.ts`);
+    await writeFile(file, await readFile(path.join(folder, "connect.ts"), "utf8"));
+    try {
+      const { code, output } = await run(file, [], { TRAILGYM_URL: url });
+      expect(output).toMatch(/Observe/);
+      expect(output.trim().split("\n").at(-1)).toBe("64");
+      expect(code).toBe(0);
+    } finally {
+      await rm(file);
+    }
+  } finally {
+    server.kill("SIGTERM");
+    await once(server, "exit");
+  }
+}, 60_000);
+
+test("each command that it names exists", async () => {
+  const text = await readFile(path.join(root, "README.md"), "utf8");
+  const named = [...text.matchAll(/^\| `([a-z-]+)[ `,]/gm)].map(([, name]) => name as string);
+  const { output } = await run(main, ["--help"]);
+  const commands = named.filter((name) => !name.endsWith("-v1"));
+  expect(commands.length).toBeGreaterThan(5);
+  for (const name of commands) expect(output).toContain(`\n  ${name}`);
+});
