@@ -1,0 +1,93 @@
+/** Where do environments get their interpreters from? From here: one pool of processes for each language. */
+
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import type { Interpreter, InterpreterCall, InterpreterLimits, Language } from "trailgym/env";
+import { beside } from "./paths.ts";
+import { Pool, type Job } from "./pool.ts";
+import { programKey } from "./programs.ts";
+
+export interface InterpreterOptions {
+  /** The server's instance id; it is in the command line of every process. Default: a random one. */
+  instance?: string;
+  /** Processes at most for each language. Default 2. */
+  processes?: number | Partial<Record<Language, number>>;
+  /** End a process that had nothing to do for so long. Default 0: keep it. */
+  idleMs?: number;
+  /** Limits of calls that do not bring their own. */
+  limits?: Partial<InterpreterLimits>;
+}
+
+export interface Interpreters extends AsyncDisposable {
+  interpreter(language: Language): Interpreter;
+  /** Process ids of a language's running processes. */
+  pids(language: Language): number[];
+}
+
+export const DEFAULT_LIMITS: InterpreterLimits = {
+  timeMs: 3_000,
+  memoryMb: 128,
+  outputBytes: 1_048_576,
+  stateBytes: 8 * 1_048_576,
+};
+
+const DEFAULT_PROCESSES = 2;
+// The thread that ends the process with its server is a worker.
+const CONFINED = ["--permission", "--allow-fs-read=*", "--allow-worker"];
+
+/** Starts nothing before the first call. Disposing it leaves no process, whatever the processes are doing. */
+export function createInterpreters(options: InterpreterOptions = {}): Interpreters {
+  const { instance = randomUUID(), processes = DEFAULT_PROCESSES, idleMs = 0 } = options;
+  const size = (language: Language) =>
+    (typeof processes === "number" ? processes : processes[language]) ?? DEFAULT_PROCESSES;
+  const pools: Record<Language, Pool> = {
+    // Neither process may write a file, start a process or open an inspector, should a program ever get out of its interpreter.
+    javascript: new Pool({
+      language: "javascript",
+      command: {
+        file: fileURLToPath(beside(import.meta.url, "./isolate/main.ts")),
+        nodeOptions: [...CONFINED, "--allow-addons", "--no-node-snapshot"],
+        instance,
+      },
+      size: size("javascript"),
+      idleMs,
+      graceMs: 100,
+      startMs: 30_000,
+    }),
+    python: new Pool({
+      language: "python",
+      command: {
+        file: fileURLToPath(beside(import.meta.url, "./pyodide/main.ts")),
+        nodeOptions: [...CONFINED, "--disallow-code-generation-from-strings"],
+        instance,
+      },
+      size: size("python"),
+      idleMs,
+      graceMs: 100,
+      startMs: 120_000,
+    }),
+  };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  return {
+    interpreter: (language) => ({
+      language,
+      call: (call, signal) => pools[language].run(jobOf(call, { ...limits, ...call.limits }, signal)),
+    }),
+    pids: (language) => pools[language].pids,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(Object.values(pools).map((pool) => pool[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function jobOf(call: InterpreterCall, limits: InterpreterLimits, signal: AbortSignal): Job {
+  const { entry, state, args = [] } = call;
+  const key = programKey(call, limits.memoryMb);
+  return {
+    head: { key, entry, hasState: state !== undefined, limits },
+    text: call,
+    args: JSON.stringify(args),
+    state,
+    signal,
+  };
+}

@@ -1,0 +1,74 @@
+/** What does an interpreter process do? It answers one call at a time, and ends when the server ends. */
+
+import { readSync, writeSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import { decodeFrame, encodeFrame } from "./frames.ts";
+import { beside } from "./paths.ts";
+import { READY, REPLIES, REQUESTS, type Reply, type RequestHead } from "./messages.ts";
+
+export interface Engine {
+  call(head: RequestHead, args: Buffer, state: Buffer | undefined): Reply;
+  /** Work that the next call would otherwise wait for; runs after a reply is sent. */
+  rest?(): void;
+}
+
+export function guard(): Guard {
+  // The main thread may be in an endless loop of a program, so another thread watches the lifeline and the memory.
+  const shared = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(beside(import.meta.url, "./watch.ts"), {
+    workerData: shared,
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+  });
+  worker.on("error", (error) => {
+    process.stderr.write(`the watch thread failed: ${error.message}\n`);
+    process.kill(process.pid, "SIGKILL");
+  });
+  return {
+    started: new Promise((resolve) => worker.once("message", resolve)),
+    limit: (memoryMb) => void Atomics.store(shared, 0, memoryMb),
+  };
+}
+
+export interface Guard {
+  started: Promise<unknown>;
+  /** Resident MiB of the whole process beyond which it is ended; 0 while no program runs. */
+  limit(memoryMb: number): void;
+}
+
+/** The server reads one line; Node's own report would put a line of generated code, 100 kB long, before the message. */
+export function cannotStart(error: unknown): never {
+  const { stack, message } = error as Error;
+  writeSync(2, `Error: ${message}\n${(stack ?? "").replaceAll(/[^\n]{500,}/g, (line) => line.slice(0, 80))}\n`);
+  process.exit(1);
+}
+
+/** Never returns: the process ends with its pipe. */
+export function serve(engine: Engine, watch: Guard): never {
+  const idleMb = process.memoryUsage.rss() >> 20;
+  write(encodeFrame([READY]));
+  for (;;) {
+    const [head, args, state] = decodeFrame(read(read(4).readUInt32LE(0)));
+    const request = JSON.parse(head!.toString()) as RequestHead;
+    // Twice the limit and some more: V8 keeps garbage and copies while it collects. This is the net under the real limit.
+    watch.limit(idleMb + 2 * request.limits.memoryMb + 128);
+    const reply = engine.call(request, args!, request.hasState ? state : undefined);
+    write(encodeFrame([JSON.stringify(reply.head), reply.value ?? "", reply.state ?? ""]));
+    watch.limit(0);
+    engine.rest?.();
+  }
+}
+
+function read(size: number): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  for (let done = 0; done < size;) {
+    const count = readSync(REQUESTS, bytes, done, size - done, null);
+    if (count === 0) process.exit(0);
+    done += count;
+  }
+  return bytes;
+}
+
+function write(bytes: Buffer): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(REPLIES, bytes, done);
+}

@@ -1,0 +1,185 @@
+/** Does Python in Pyodide keep the interpreter's contract, with its own kinds of state? */
+
+import { afterAll, describe, expect, it } from "vitest";
+import { createInterpreters } from "../../../server/sandboxes/interpreters.ts";
+import { interpreterContract, ok } from "../../contracts/interpreter.ts";
+
+interpreterContract({
+  language: "python",
+  errorType: "ValueError",
+  brokenText: "def count(:",
+  texts: [
+    `calls = 0
+class Counter:
+    calls = 0
+def make():
+    calls = 0
+    def next():
+        nonlocal calls
+        calls += 1
+        return calls
+    return next
+next_call = make()
+`,
+    `import os, random, time, uuid, datetime, secrets
+def count(state, by):
+    state = state or {"n": 0}
+    state["n"] += by
+    return [state["n"], state]
+def countThenFail(state, by):
+    count(state, by)
+    raise ValueError("on purpose")
+def hidden(state, kept=[]):
+    global calls
+    calls += 1
+    Counter.calls += 1
+    kept.append(1)
+    return [[calls, Counter.calls, next_call(), len(kept)], state]
+def twice(state):
+    if state is None:
+        both = []
+        state = {"a": both, "b": both}
+    else:
+        state["a"].append(1)
+    return [len(state["b"]), state]
+def say(state, text):
+    print(text)
+    return None, state
+def loop(state):
+    while True: pass
+def eat(state):
+    everything = []
+    while True: everything.append([0] * 1000)
+def chatter(state):
+    while True: print("x" * 1000)
+def big(state, n): return "x" * n, None
+def grow(state, n): return None, "x" * n
+def echo(state, x): return x, state
+def single(state): return 1
+def func(state): return None, {"f": lambda: 1}
+def chance(state):
+    return [random.random(), random.gauss(0, 1), time.time(), time.monotonic(), str(uuid.uuid4()), secrets.token_hex(),
+            os.urandom(8).hex(), str(datetime.datetime.now()), hash("x"), os.getpid(), dict(os.environ)], state
+def work(state):
+    n = 0
+    for i in range(800_000): n += i % 7
+    return n, state
+`,
+  ],
+});
+
+describe("a Python program", () => {
+  const interpreters = createInterpreters({ processes: 1 });
+  afterAll(() => interpreters[Symbol.asyncDispose]());
+  const signal = new AbortController().signal;
+  const call = (source: string, args: unknown[] = [], state?: Uint8Array, modules?: Record<string, string>) =>
+    interpreters.interpreter("python").call(
+      {
+        program: [source],
+        entry: "f",
+        args,
+        limits: { timeMs: 10_000 },
+        ...(state && { state }),
+        ...(modules && { modules }),
+      },
+      signal,
+    );
+
+  it("keeps objects of its classes, recursion and identity in its state", async () => {
+    const source = `
+import collections, dataclasses, enum
+class Color(enum.Enum):
+    RED = 1
+@dataclasses.dataclass
+class Cart:
+    items: list
+    owner: object = None
+    color: Color = Color.RED
+class Outer:
+    class Inner: pass
+def f(state):
+    if state is None:
+        cart = Cart([1], collections.deque([2], maxlen=3))
+        cart.owner.append(cart)
+        return None, {"cart": cart, "same": cart, "inner": Outer.Inner(), "set": {1, 2}, "n": 2**70}
+    cart = state["cart"]
+    return [cart is state["same"], cart.owner[1] is cart, cart.color is Color.RED, isinstance(state["inner"], Outer.Inner), str(state["n"])], state
+`;
+    const { state } = await ok(call(source));
+    const { value } = await ok(call(source, [], state));
+    expect(value).toEqual([true, true, true, true, String(2n ** 70n)]);
+  }, 60_000);
+
+  it("imports the modules of its call, and another program does not", async () => {
+    const source =
+      "import gymnasium, gymnasium.spaces as spaces\nclass E(gymnasium.Env): pass\ndef f(s): return [E.x, spaces.y], E()";
+    const modules = { gymnasium: "class Env:\n    x = 1\n", "gymnasium.spaces": "y = 2" };
+    const { value, state } = await ok(call(source, [], undefined, modules));
+    expect(value).toEqual([1, 2]);
+    await ok(call(source, [], state, modules));
+    expect(await call("def f(s):\n    import gymnasium", [])).toMatchObject({
+      status: "raised",
+      error: { type: "ModuleNotFoundError" },
+    });
+  });
+
+  it("refuses numbers in a value that JSON would round or cannot hold", async () => {
+    expect(await call("def f(s): return {'a': [2**60]}, s")).toMatchObject({
+      status: "unencodable",
+      message: /value\['a'\]\[0\]/,
+    });
+    expect(await call("def f(s): return float('nan'), s")).toMatchObject({ status: "unencodable" });
+    expect(await call("def f(s): return {'a': {1, 2}}, s")).toMatchObject({
+      status: "unencodable",
+      message: /dict item 'a'/,
+    });
+  });
+
+  it("reaches no file, socket, process or thread, and learns nothing of the host", async () => {
+    const attempt = (body: string) => call(`import os, sys, socket, subprocess, threading, pathlib\ndef f(s): ${body}`);
+    for (const body of [
+      "open('/etc/passwd')",
+      "open('/tmp/x', 'w')",
+      "open('/lib/python314.zip', 'r+b')",
+      "os.listdir('/')",
+      "os.mkdir('/tmp/y')",
+      "os.chdir('/lib')",
+      "pathlib.Path('x').write_text('x')",
+      "os.remove('/lib/python314.zip')",
+      "os.rename('/lib/python314.zip', '/x')",
+      "socket.create_connection(('127.0.0.1', 80))",
+      "subprocess.run(['ls'])",
+      "os.system('ls') and None or 1/0",
+      "threading.Thread(target=print).start()",
+      "os.write(3, b'x')",
+    ]) {
+      expect([
+        body,
+        (await call(`import os, sys, socket, subprocess, threading, pathlib\ndef f(s):\n    ${body}`)).status,
+      ]).not.toEqual([body, "ok"]);
+    }
+    expect((await ok(attempt("return [dict(os.environ), sys.argv, os.getcwd()], s"))).value).toEqual([
+      {},
+      ["program"],
+      expect.any(String),
+    ]);
+  });
+
+  it("draws from random as if each call were the first, and from its own seed as seeded", async () => {
+    const source =
+      "import random\ndef f(s, seed=None):\n    if seed: random.seed(seed)\n    return [random.random(), random.gauss(0, 1)], s";
+    const plain = (await ok(call(source))).value;
+    const seeded = (await ok(call(source, [42]))).value;
+    expect(seeded).not.toEqual(plain);
+    expect((await ok(call(source))).value).toEqual(plain);
+    expect((await ok(call(source, [42]))).value).toEqual(seeded);
+  });
+
+  it("keeps its pace when its functions import what nothing else does", async () => {
+    const source = "def f(s):\n    import xml.etree.ElementTree, colorsys\n    return 1, s";
+    for (let i = 0; i < 3; i++) await ok(call(source));
+    const start = performance.now();
+    for (let i = 0; i < 10; i++) await ok(call(source));
+    expect((performance.now() - start) / 10).toBeLessThan(20);
+  });
+});
