@@ -21,6 +21,9 @@ export interface DispatchParts {
   draining: () => boolean;
 }
 
+/** A batch's reply may be so many times as large as a single one. */
+const batchFactor = 4;
+
 interface Call {
   connection: Connection;
   request: Request;
@@ -49,9 +52,19 @@ export function createDispatch(
       return textOf(failure(null, invalidRequest(`a batch of ${message.length}; ${maxBatch} requests are allowed`)));
     }
     const replies = await Promise.all(message.map((entry) => answer(connection, entry)));
-    const texts = replies.filter((text) => text !== undefined);
-    return texts.length === 0 ? undefined : `[${texts.join(",")}]`;
+    return batchOf(replies.map((text, i) => (text === undefined ? undefined : { id: idOf(message[i]), text })));
   };
+
+  /** Each reply has its own limit; all of them together have one too, or a batch of images would exhaust the server. */
+  function batchOf(replies: readonly ({ id: RequestId; text: string } | undefined)[]): string | undefined {
+    let total = 0;
+    const texts = replies.flatMap((reply) => {
+      if (reply === undefined) return [];
+      total += reply.text.length;
+      return total <= batchFactor * maxMessageBytes ? [reply.text] : [textOf(failure(reply.id, noRoom()))];
+    });
+    return texts.length === 0 ? undefined : `[${texts.join(",")}]`;
+  }
 
   async function answer(connection: Connection, message: unknown): Promise<string | undefined> {
     const request = checkRequest(message);
@@ -128,6 +141,11 @@ export function createDispatch(
     const text = JSON.stringify(response);
     const bytes = sizeBeyond(maxMessageBytes, text);
     return bytes === undefined ? text : JSON.stringify(failure(id, tooLarge(bytes)));
+  }
+
+  function noRoom(): WireError {
+    const message = "the batch's replies are too large together; what was committed is answered again to the same seq";
+    return WireError.of("MESSAGE_TOO_LARGE", message, { limit: batchFactor * maxMessageBytes });
   }
 
   function tooLarge(bytes: number): WireError {

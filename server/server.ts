@@ -88,7 +88,10 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     sockets.handleUpgrade(request, socket, head, (webSocket) => sockets.emit("connection", webSocket, request));
   });
   http.listen(config.port, config.host);
-  await once(http, "listening");
+  await once(http, "listening").catch(async (error: unknown) => {
+    await release();
+    throw error;
+  });
 
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= shutDown());
@@ -114,12 +117,16 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     for (const session of table.values()) session.close();
     // Whoever waits for a call is told before its socket closes.
     await settle(() => [...table.values()].every((session) => !session.busy), 1000);
-    reaper[Symbol.dispose]();
     for (const socket of sockets.clients) socket.close(1001, "the server is shutting down");
     await settle(() => sockets.clients.size === 0, 1000);
     for (const socket of sockets.clients) socket.terminate();
     http.closeAllConnections();
     await closed;
+    await release();
+  }
+
+  async function release(): Promise<void> {
+    reaper[Symbol.dispose]();
     await interpreters[Symbol.asyncDispose]();
     await journal[Symbol.asyncDispose]();
   }

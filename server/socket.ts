@@ -13,6 +13,7 @@ export interface SocketParts {
 
 /** RFC 6455: the endpoint received data of a type it cannot accept. */
 const unsupportedData = 1003;
+const internalError = 1011;
 /** The peer reads too slowly to be served. */
 const tryAgainLater = 1013;
 
@@ -44,12 +45,17 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
     if (isBinary) return socket.close(unsupportedData, "text frames only");
     inFlight++;
     flow();
-    // `toString` of a frame that ws has checked is valid UTF-8; dispatch never rejects.
-    void dispatch(connection, (data as Buffer).toString()).then((reply) => {
-      inFlight--;
-      if (reply !== undefined) send(reply);
-      flow();
-    });
+    // `toString` of a frame that ws has checked is valid UTF-8.
+    dispatch(connection, (data as Buffer).toString())
+      .then((reply) => {
+        if (reply !== undefined) send(reply);
+      })
+      // Dispatch answers whatever goes wrong; what it cannot answer must not end the process.
+      .catch(() => socket.close(internalError, "the server failed"))
+      .finally(() => {
+        inFlight--;
+        flow();
+      });
   });
 
   socket.on("close", () => {
@@ -69,7 +75,6 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
       setImmediate(uncork);
     }
     socket.send(text, flow);
-    if (socket.bufferedAmount > 4 * config.maxBufferedBytes) socket.close(tryAgainLater, "replies are not read");
   }
 
   function uncork(): void {

@@ -105,6 +105,10 @@ export async function tryStep(env: HostedEnv, episode: Episode, action: Value, t
   const next = checked(env, outcome);
   const reward = outcome.reward === undefined ? 0 : outcome.reward;
   if (!Number.isFinite(reward)) throw fault(env.id, `the reward is ${reward}`);
+  if (!Number.isFinite(episode.episodeReturn + reward)) throw fault(env.id, "the episode's return is no longer finite");
+  for (const flag of ["terminated", "truncated"] as const) {
+    if (typeof (outcome[flag] ?? false) !== "boolean") throw fault(env.id, `${flag} is neither true nor false`);
+  }
   const index = episode.index + 1;
   const truncated = outcome.truncated === true || index >= (env.definition.maxEpisodeSteps ?? Infinity);
   return {

@@ -46,7 +46,7 @@ export async function demo(io: Io, { json }: DemoOptions): Promise<void> {
 const next = `Next:
   trailgym play code-gym-v1          play a task yourself
   trailgym eval --env code-gym-v1 --agent random --limit 10
-  trailgym serve                     and connect from TypeScript or Python`;
+  trailgym serve                     and connect: the client is TypeScript, the wire is for any language`;
 
 async function playAll(io: Io, scenes: readonly Scene[], stage: Stage): Promise<Row[]> {
   const progress = await startProgress(io, "playing", scenes.length);

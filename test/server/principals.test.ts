@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import type { MethodName, Role } from "trailgym/protocol";
+import { methods } from "trailgym/protocol";
+import type { TokenEntry } from "trailgym/server";
+import { verifies } from "../e2e/verifies.ts";
+import { countdown, trouble } from "../resources/envs.ts";
+import { begin, step } from "../resources/play.ts";
+import { serverResource } from "../resources/server.ts";
+import { named } from "../resources/wire.ts";
+
+function entry(token: string, principal: string, role: Role): TokenEntry {
+  return { sha256: createHash("sha256").update(token).digest("hex"), principal, role };
+}
+
+const tokens = [
+  entry("alice-trains", "alice", "trainer"),
+  entry("alice-plays", "alice", "agent"),
+  entry("alice-looks", "alice", "observer"),
+  entry("bob-trains", "bob", "trainer"),
+];
+
+verifies("auth/token", async () => {
+  await using server = await serverResource({ envs: [countdown], config: { tokens } });
+  const wire = await server.wire({ initialize: false });
+  const params = { protocolVersions: ["1"], client: { name: "test", version: "0" } };
+  expect(await wire.fails("initialize", params)).toMatchObject({ ...named("UNAUTHENTICATED"), code: 1003 });
+  expect(await wire.fails("initialize", { ...params, token: "alice" })).toMatchObject(named("UNAUTHENTICATED"));
+  expect(await wire.fails("env/list", {})).toMatchObject(named("NOT_INITIALIZED"));
+  expect(await wire.call("initialize", { ...params, token: "alice-plays" })).toMatchObject({ role: "agent" });
+  const header = await server.wire({ bearer: "bob-trains", initialize: false });
+  expect(await header.initialize()).toMatchObject({ role: "trainer" });
+  const wrong = await server.wire({ bearer: "bob", initialize: false });
+  expect(await wrong.fails("initialize", params)).toMatchObject(named("UNAUTHENTICATED"));
+});
+
+verifies("roles/forbidden", async () => {
+  await using server = await serverResource({ envs: [countdown], config: { tokens } });
+  const trainer = await server.wire({ token: "alice-trains" });
+  const session = await begin(trainer, "countdown-v1");
+  const { snapshot } = await trainer.call("env/snapshot", { session });
+  const params: { [N in MethodName]?: unknown } = {
+    "env/list": {},
+    "env/tasks": { env: "countdown-v1" },
+    "env/make": { env: "countdown-v1" },
+    "env/reset": { session },
+    "env/step": { session, action: { amount: 1 } },
+    "env/observe": { session },
+    "env/snapshot": { session },
+    "env/restore": { session, snapshot },
+    "env/fork": { session, count: 1 },
+    "session/attach": { session },
+    "env/close": { session },
+  };
+  for (const [token, role] of [
+    ["alice-looks", "observer"],
+    ["alice-plays", "agent"],
+  ] as const) {
+    const wire = await server.wire({ token });
+    for (const [name, given] of Object.entries(params) as [MethodName, unknown][]) {
+      const { error } = await wire.request(name, given);
+      const allowed = methods[name].roles.includes(role);
+      expect([name, error?.data]).toEqual([name, allowed ? undefined : { name: "FORBIDDEN", retryable: false, role }]);
+    }
+  }
+  expect(server.server.sessions).toBe(1);
+  expect(await trainer.call("env/observe", { session })).toMatchObject({ seq: 2, index: 1 });
+});
+
+verifies("principals/apart", async () => {
+  await using server = await serverResource({ envs: [countdown], config: { tokens } });
+  const alice = await server.wire({ token: "alice-trains" });
+  const agent = await server.wire({ token: "alice-plays" });
+  const bob = await server.wire({ token: "bob-trains" });
+  const session = await begin(alice, "countdown-v1");
+  const { snapshot } = await alice.call("env/snapshot", { session });
+  const calls: [MethodName, object][] = [
+    ["env/reset", { session }],
+    ["env/step", { session, action: { amount: 1 } }],
+    ["env/observe", { session }],
+    ["env/snapshot", { session }],
+    ["env/fork", { session, count: 1 }],
+    ["env/fork", { snapshot, count: 1 }],
+    ["session/attach", { session }],
+    ["env/close", { session }],
+  ];
+  for (const [name, params] of calls) {
+    expect(await bob.fails(name, params as never)).toMatchObject({ ...named("FORBIDDEN", { role: "trainer" }) });
+  }
+  const own = await begin(bob, "countdown-v1");
+  expect(await bob.fails("env/restore", { session: own, snapshot })).toMatchObject(named("FORBIDDEN"));
+  // Any connection of the same principal may call it, side by side with the one that made it.
+  expect(await step(agent, session, { amount: 1 })).toMatchObject({ index: 1 });
+  expect(await alice.call("env/observe", { session })).toMatchObject({ seq: 2 });
+  await alice.call("env/close", { session });
+  expect(await bob.fails("env/close", { session })).toMatchObject(named("FORBIDDEN"));
+});
+
+describe("an environment's failure", () => {
+  verifies("fault/hidden-from-agents", async () => {
+    const env = trouble();
+    await using server = await serverResource({ envs: [env.env], config: { tokens } });
+    const trainer = await server.wire({ token: "alice-trains" });
+    const agent = await server.wire({ token: "alice-plays" });
+    const session = await begin(trainer, "trouble-v1");
+    const action = { do: "throw", message: "the answer is 42" };
+    expect((await trainer.fails("env/step", { session, action })).message).toContain("42");
+    const error = await agent.fails("env/step", { session, action });
+    expect(error).toMatchObject(named("ENV_FAULT"));
+    expect(error.message).not.toContain("42");
+  });
+});
+
+test("without tokens everybody is one trainer", async () => {
+  await using server = await serverResource({ envs: [countdown] });
+  const [one, two] = [await server.wire({ bearer: "whatever" }), await server.wire()];
+  const session = await begin(one, "countdown-v1");
+  expect(await step(two, session, { amount: 1 })).toMatchObject({ index: 1 });
+});
