@@ -7,6 +7,7 @@ import type { Row } from "./report.ts";
 
 const seconds = 3;
 const rounds = 3;
+const section = "countdown over the wire";
 
 const cases: Pick<LoadPlan, "sessions" | "sockets" | "batch">[] = [
   { sessions: 1, sockets: 1, batch: 1 },
@@ -23,6 +24,19 @@ export interface Target {
   pid: number;
 }
 
+function speedup(name: string, rate: number, against: number, aim?: number): Row {
+  const ratio = rate / against;
+  return {
+    section,
+    name,
+    value: ratio,
+    unit: "times",
+    against: `${Math.round(against)} steps/s`,
+    ratio,
+    ...(aim === undefined ? {} : { aim, met: ratio >= aim }),
+  };
+}
+
 interface Measured extends LoadReport {
   rate: number;
   /** Processor time of the server for each step, in microseconds. */
@@ -34,7 +48,7 @@ export async function wire(trailgym: Target, progress: (done: number, of: number
   await using echo = await startChild(process.execPath, [file("./echo.ts")]);
   const floor: Target = { name: "echo", url: echo.firstLine.url as string, pid: echo.process.pid as number };
   const rows: Row[] = [];
-  const single = new Map<number, number>();
+  const singly = new Map<number, number>();
   for (const [i, plan] of cases.entries()) {
     progress(i, cases.length);
     const { ours, theirs } = await pair(trailgym, floor, plan);
@@ -42,9 +56,8 @@ export async function wire(trailgym: Target, progress: (done: number, of: number
       plan.batch > 1 ? `batches of ${plan.batch}` : plan.sockets > 1 ? "a socket each" : "one socket"
     }`;
     const ratio = ours.rate / theirs.rate;
-    if (plan.batch === 1 && plan.sockets === 1) single.set(plan.sessions, ours.rate);
     rows.push({
-      section: "countdown over the wire",
+      section,
       name: label,
       value: ours.rate,
       unit: "steps/s",
@@ -53,20 +66,16 @@ export async function wire(trailgym: Target, progress: (done: number, of: number
       ...(plan.batch === 1 && plan.sessions > 1 ? { aim: 0.5, met: ratio >= 0.5 } : {}),
       detail: `p50 ${ours.p50.toFixed(2)} ms, p99 ${ours.p99.toFixed(2)} ms, ${us(ours.cpuUs)} µs of server CPU a step (echo ${us(theirs.cpuUs)})`,
     });
-    const alone = single.get(plan.sessions);
-    if (plan.batch > 1 && alone !== undefined) {
-      const speedup = ours.rate / alone;
-      rows.push({
-        section: "countdown over the wire",
-        name: `batches of ${plan.batch} against single messages`,
-        value: speedup,
-        unit: "times",
-        against: `${Math.round(alone)} steps/s singly on one socket`,
-        ratio: speedup,
-        aim: 3,
-        met: speedup >= 3,
-      });
+    if (plan.batch === 1) {
+      if (plan.sockets === 1) singly.set(plan.sessions, ours.rate);
+      continue;
     }
+    const lone = singly.get(1) ?? NaN;
+    const pipelined = singly.get(plan.sessions) ?? NaN;
+    rows.push(
+      speedup(`batches of ${plan.batch} against one message at a time`, ours.rate, lone, 3),
+      speedup(`batches of ${plan.batch} against ${plan.sessions} pipelined`, ours.rate, pipelined),
+    );
   }
   return rows;
 }
