@@ -40,12 +40,19 @@ async function run(file: string, args: string[], env: Record<string, string> = {
 
 test("every example was found", async () => {
   const names = [...(await examples()).keys()].toSorted();
-  expect(names).toEqual(["connect.ts", "dataset.json", "guess.env.ts", "programs/heaviest_crate.js", "tasks.jsonl"]);
+  expect(names).toEqual([
+    "connect.ts",
+    "dataset.json",
+    "guess.env.ts",
+    "locker.env.ts",
+    "programs/heaviest_crate.js",
+    "tasks.jsonl",
+  ]);
 });
 
-test("the environment in one file keeps its contract, from a folder outside of any project", async () => {
-  const { code, output } = await run(main, ["check-env", "guess.env.ts"]);
-  expect(output).toMatch(/guess-v1 .*: ok/);
+test.each(["guess", "locker"])("%s.env.ts keeps its contract, from a folder outside of any project", async (name) => {
+  const { code, output } = await run(main, ["check-env", `${name}.env.ts`]);
+  expect(output).toMatch(new RegExp(`${name}-v1 .*: ok`));
   expect(code).toBe(0);
 });
 

@@ -5,7 +5,9 @@ export const requestId = z.union([z.string().max(256), z.number(), z.null()]);
 
 export const cancel = notification({
   name: "$/cancel",
-  summary: "Ends a request of this socket with CANCELLED; the state is untouched. Unknown and ended ids are ignored.",
+  summary:
+    "Ends a request of this socket with CANCELLED; the state is untouched. Where another retry of the same call still waits, " +
+    "all of them get its outcome instead. Unknown and ended ids are ignored; ids are compared with their type.",
   direction: "clientToServer",
   params: z.strictObject({ id: requestId }),
 });
