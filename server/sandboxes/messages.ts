@@ -43,3 +43,7 @@ export const LIFELINE = 5;
 
 /** The signal with which a child ends itself when its memory passes all bounds; nothing else sends it. */
 export const OUT_OF_MEMORY_SIGNAL = "SIGUSR2";
+
+/** Words that a child's main thread writes and its watch thread reads: the number of the call, the growth that it may cause. */
+export const CALL = 0;
+export const GROWTH_MB = 1;

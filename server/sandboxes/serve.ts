@@ -4,7 +4,7 @@ import { readSync, writeSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { decodeFrame, encodeFrame } from "./frames.ts";
 import { beside } from "./paths.ts";
-import { READY, REPLIES, REQUESTS, type Reply, type RequestHead } from "./messages.ts";
+import { CALL, GROWTH_MB, READY, REPLIES, REQUESTS, type Reply, type RequestHead } from "./messages.ts";
 
 export interface Engine {
   call(head: RequestHead, args: Buffer, state: Buffer | undefined): Reply;
@@ -14,25 +14,28 @@ export interface Engine {
 
 export function guard(): Guard {
   // The main thread may be in an endless loop of a program, so another thread watches the lifeline and the memory.
-  const shared = new Int32Array(new SharedArrayBuffer(4));
+  const shared = new Int32Array(new SharedArrayBuffer(8));
   const worker = new Worker(beside(import.meta.url, "./watch.ts"), {
     workerData: shared,
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   });
-  worker.on("error", (error) => {
+  worker.on("error", (error: Error) => {
     process.stderr.write(`the watch thread failed: ${error.message}\n`);
     process.kill(process.pid, "SIGKILL");
   });
   return {
     started: new Promise((resolve) => worker.once("message", resolve)),
-    limit: (memoryMb) => void Atomics.store(shared, 0, memoryMb),
+    limit(memoryMb) {
+      Atomics.add(shared, CALL, 1);
+      Atomics.store(shared, GROWTH_MB, memoryMb);
+    },
   };
 }
 
 export interface Guard {
   started: Promise<unknown>;
-  /** Resident MiB of the whole process beyond which it is ended; 0 while no program runs. */
+  /** A program begins to run, and may make the process grow by so many MiB before it is ended; 0: no program runs. */
   limit(memoryMb: number): void;
 }
 
@@ -45,13 +48,12 @@ export function cannotStart(error: unknown): never {
 
 /** Never returns: the process ends with its pipe. */
 export function serve(engine: Engine, watch: Guard): never {
-  const idleMb = process.memoryUsage.rss() >> 20;
   write(encodeFrame([READY]));
   for (;;) {
     const [head, args, state] = decodeFrame(read(read(4).readUInt32LE(0)));
     const request = JSON.parse(head!.toString()) as RequestHead;
     // Twice the limit and some more: V8 keeps garbage and copies while it collects. This is the net under the real limit.
-    watch.limit(idleMb + 2 * request.limits.memoryMb + 128);
+    watch.limit(2 * request.limits.memoryMb + 128);
     const reply = engine.call(request, args!, request.hasState ? state : undefined);
     write(encodeFrame([JSON.stringify(reply.head), reply.value ?? "", reply.state ?? ""]));
     watch.limit(0);

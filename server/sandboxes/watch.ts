@@ -2,7 +2,7 @@
 
 import { Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
-import { LIFELINE, OUT_OF_MEMORY_SIGNAL } from "./messages.ts";
+import { CALL, GROWTH_MB, LIFELINE, OUT_OF_MEMORY_SIGNAL } from "./messages.ts";
 
 const shared = workerData as Int32Array;
 const end = (signal: NodeJS.Signals) => process.kill(process.pid, signal);
@@ -13,9 +13,15 @@ lifeline.resume();
 lifeline.on("close", () => end("SIGKILL"));
 lifeline.on("error", () => end("SIGKILL"));
 
+let call = -1;
+let before = 0;
 setInterval(() => {
-  const limitMb = Atomics.load(shared, 0);
-  if (limitMb > 0 && process.memoryUsage.rss() > limitMb * 1_048_576) end(OUT_OF_MEMORY_SIGNAL);
+  const growthMb = Atomics.load(shared, GROWTH_MB);
+  if (growthMb === 0) return;
+  const memory = process.memoryUsage.rss();
+  // What earlier calls left behind is not this one's.
+  if (call !== Atomics.load(shared, CALL)) [call, before] = [Atomics.load(shared, CALL), memory];
+  else if (memory - before > growthMb * 1_048_576) end(OUT_OF_MEMORY_SIGNAL);
 }, 50);
 
 parentPort!.postMessage("started");

@@ -10,8 +10,7 @@ export interface ContractProgram {
   /**
    * Texts that define, the second using the first:
    * `count(state, by)` → [n, {n}] · `countThenFail(state, by)` mutates, then throws a `ValueError`/`RangeError` "on purpose" ·
-   * `hidden(state)` → how often it was called, counted in a global, a class attribute, a closure and a default or property, as
-   * four numbers · `twice(state)` puts one list in two places, and adds to it in one of them if there is a state → the length
+   * `hidden(state, place)` → [how often it was called, state], counted in a "global", a "class", a "closure" or an "attribute" · `twice(state)` puts one list in two places, and adds to it in one of them if there is a state → the length
    * of the other · `say(state, text)` prints · `loop(state)` never ends · `eat(state)` allocates for ever · `chatter(state)`
    * prints for ever · `big(state, n)` → [a string of n, null] · `grow(state, n)` → [null, a string of n] · `echo(state, x)` →
    * [x, state] · `single(state)` → no pair · `func(state)` → [null, something with a function in it at key `f`] ·
@@ -70,10 +69,13 @@ export function interpreterContract({ language, texts, brokenText, errorType }: 
       expect((await ok(run("count", [1], state))).value).toBe(3);
     });
 
-    it("forgets globals, class attributes, closures and function attributes between calls", async () => {
-      const { state } = await ok(run("count", [1]));
-      for (let i = 0; i < 3; i++) expect((await ok(run("hidden", [], state))).value).toEqual([1, 1, 1, 1]);
-    });
+    it.each(["global", "class", "closure", "attribute"])(
+      "forgets between calls what a call kept in a %s",
+      async (place) => {
+        const { state } = await ok(run("count", [1]));
+        for (let i = 0; i < 3; i++) expect((await ok(run("hidden", [place], state))).value).toBe(1);
+      },
+    );
 
     it("keeps an object that is in two places of the state in one piece", async () => {
       const { state } = await ok(run("twice"));
@@ -146,12 +148,20 @@ export function interpreterContract({ language, texts, brokenText, errorType }: 
       expect((await ok(run("count", [1], state))).value).toBe(3);
     });
 
+    it("ends an ordinary endless loop without losing the process", async () => {
+      await ok(run("count", [1]));
+      const before = interpreters.pids(language);
+      expect(await run("loop", [], undefined, { limits: { timeMs: 100 } })).toEqual({ status: "timeout" });
+      expect(interpreters.pids(language)).toEqual(expect.arrayContaining(before));
+    });
+
     it("keeps within the limits: what is just small enough passes", async () => {
       expect((await ok(run("big", [9_000], undefined, { limits: { outputBytes: 10_000 } }))).status).toBe("ok");
       expect((await ok(run("grow", [9_000], undefined, { limits: { stateBytes: 10_000 } }))).status).toBe("ok");
     });
 
     it("kills a call that is aborted, and drops one that waits", async () => {
+      await Promise.all([ok(run("work")), ok(run("work"))]);
       const stop = new AbortController();
       const outcomes = [1, 2, 3, 4].map(() => run("loop", [], undefined, {}, stop.signal));
       setTimeout(() => stop.abort(), 100);
@@ -168,6 +178,7 @@ export function interpreterContract({ language, texts, brokenText, errorType }: 
     });
 
     it("runs a call again whose process was taken away, and answers those that wait", async () => {
+      await ok(run("work"));
       const calls = Array.from({ length: 6 }, () => run("work"));
       await new Promise((resolve) => setTimeout(resolve, 20));
       process.kill(interpreters.pids(language)[0]!, "SIGKILL");

@@ -9,20 +9,15 @@
  * V8 keeps its optimised code from call to call.
  */
 
-/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-argument -- it is untyped code about untyped values */
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-argument -- it is untyped code about untyped values */
 
 /** Must not refer to anything outside itself: only its text crosses. */
 export function codec(): unknown {
   "use strict";
   // Strict functions show neither themselves nor their `this` to a program's Error.prepareStackTrace.
   const MARK = /^\$+value$/;
-  class Refused {
-    readonly message: string;
-    constructor(message: string) {
-      this.message = message;
-    }
-  }
-  class TooLarge {}
+  class Refused extends Error {}
+  class TooLarge extends Error {}
 
   let objectPrototype: unknown;
   let arrayPrototype: unknown;
@@ -172,7 +167,8 @@ export function codec(): unknown {
       .filter((line) => !/trailgym:|isolated-vm/.test(line))
       .join("\n");
 
-  return (
+  let last = { call: -1, packed: "" };
+  const pack = (
     result: any,
     failure: any,
     ofObject: unknown,
@@ -201,5 +197,14 @@ export function codec(): unknown {
       // A Proxy's trap threw.
       return JSON.stringify({ status: "unencodable", message: `${name} cannot be read` }) + "\n";
     }
+  };
+  return {
+    encode: (call: number, ...args: Parameters<typeof pack>): string => {
+      const packed = pack(...args);
+      last = { call, packed };
+      return packed;
+    },
+    /** What `encode` returned in this call, if it did: V8 throws it away when a promise job fails after it. */
+    take: (call: number): string => (last.call === call ? last.packed : ""),
   };
 }

@@ -10,8 +10,8 @@ import type { Reply, ReplyHead, RequestHead } from "../messages.ts";
 import { codec } from "./codec.ts";
 import { realm } from "./realm.ts";
 
-/** Programs whose isolates are kept. An isolate without garbage takes about 3 MB. */
-const MAX_WARM = 12;
+/** Programs whose isolates are kept. An isolate without garbage takes about 3 MB, one with garbage its limit. */
+const MAX_WARM = 8;
 /** Programs whose texts are kept. */
 const MAX_KNOWN = 256;
 /** A program that takes longer to load is loaded in the call that needs it, on that call's time. */
@@ -28,6 +28,8 @@ interface Warm {
   realm: ivm.Script;
   program: ivm.Script[];
   encode: ivm.Reference;
+  take: ivm.Reference<(call: number) => string>;
+  calls: number;
   entries: Map<string, ivm.Script>;
   next: Prepared | undefined;
   prepareMs: number;
@@ -50,19 +52,21 @@ export class IsolateEngine implements Engine {
       warm.next = undefined;
       const { outputBytes, stateBytes } = head.limits;
       const run = entryOf(warm, head.entry).runSync(ready.context, { reference: true });
-      const packed = ready.invoke.applySync(
-        undefined,
+      const packed = invoke(
+        warm,
+        ready,
         [
           run.derefInto({ release: true }),
           warm.encode.derefInto(),
+          ++warm.calls,
           head.entry,
           args.toString(),
           state?.toString() ?? "",
           outputBytes,
           stateBytes,
         ],
-        { timeout: left() },
-      ) as string;
+        left(),
+      );
       // A context lives as long as anything holds a reference into it.
       ready.invoke.release();
       ready.context.release();
@@ -105,16 +109,6 @@ export class IsolateEngine implements Engine {
     // A full heap may have left more behind than this process can know.
     if (disposed || isAllocationFailure(error)) return { head: { status: "outOfMemory", retire: true } };
     if (isTimeout(error)) return { head: { status: "timeout" } };
-    // V8 calls no hook for import() that could throw into the program, so it ends the call.
-    if (error.message === "Not supported") {
-      return {
-        head: {
-          status: "raised",
-          error: { type: "Error", message: "import() is not available", trace: "" },
-          output: "",
-        },
-      };
-    }
     return { head: { status: "crashed", message: error.message.slice(0, 500), retire: true } };
   }
 }
@@ -135,7 +129,11 @@ function open(program: readonly string[], memoryMb: number): Warm {
     onCatastrophicError: () => process.abort(),
   });
   const context = isolate.createContextSync();
-  const encode = context.evalSync(`(${codec.toString()})()`, { reference: true, filename: "trailgym:codec" });
+  const functions = context.evalSync(`(${codec.toString()})()`, { reference: true, filename: "trailgym:codec" });
+  const [encode, take] = ["encode", "take"].map((name) => functions.getSync(name, { reference: true })) as [
+    ivm.Reference,
+    Warm["take"],
+  ];
   const scripts = program.map((text, i) => {
     try {
       // A script's last value would be handed out; the program's is nobody's business.
@@ -147,7 +145,17 @@ function open(program: readonly string[], memoryMb: number): Warm {
     }
   });
   const script = isolate.compileScriptSync(`(${realm.toString()})()`, { filename: "trailgym:realm" });
-  return { isolate, realm: script, program: scripts, encode, entries: new Map(), next: undefined, prepareMs: 0 };
+  return {
+    isolate,
+    realm: script,
+    program: scripts,
+    encode,
+    take,
+    calls: 0,
+    entries: new Map(),
+    next: undefined,
+    prepareMs: 0,
+  };
 }
 
 function prepare(warm: Warm, timeout: number): Prepared {
@@ -164,6 +172,23 @@ function prepare(warm: Warm, timeout: number): Prepared {
   }
   warm.prepareMs = performance.now() - start;
   return { context, invoke };
+}
+
+function invoke(
+  warm: Warm,
+  { invoke }: Prepared,
+  args: (ivm.Transferable | ivm.Dereference<unknown>)[],
+  timeout: number,
+): string {
+  try {
+    return invoke.applySync(undefined, args, { timeout });
+  } catch (error) {
+    if (warm.isolate.isDisposed || isTimeout(error)) throw error;
+    // A promise that the program left was rejected, after the call had its result.
+    const packed = warm.take.applySync(undefined, [warm.calls]);
+    if (packed === "") throw error;
+    return packed;
+  }
 }
 
 /** A script that finds the entry: unlike a property of the global object, it also sees a `const` and a class. */

@@ -3,7 +3,7 @@
  * could differ from run to run. The function is sent to the isolate as text and runs in each new context before the program.
  */
 
-/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-argument -- it is untyped code about untyped values */
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-argument -- it is untyped code about untyped values */
 
 /** Must not refer to anything outside itself: only its text crosses. */
 export function realm(): unknown {
@@ -15,6 +15,7 @@ export function realm(): unknown {
   const { defineProperty } = Object;
   const CapturedString = String;
   // A method that the program cannot replace: the prototype is its own.
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- bound on this line
   const slice = Function.prototype.call.bind(CapturedString.prototype.slice) as (text: string, from: number) => string;
   const CapturedError = Error;
   const CapturedTypeError = TypeError;
@@ -123,6 +124,7 @@ export function realm(): unknown {
   return (
     run: unknown,
     encode: (...args: unknown[]) => string,
+    call: number,
     entry: string,
     args: string,
     state: string,
@@ -151,6 +153,7 @@ export function realm(): unknown {
     }
     // Inside this call, because V8 runs the promise jobs that the program left as soon as it returns.
     return encode(
+      call,
       result,
       failure,
       objectPrototype,

@@ -4,6 +4,7 @@ It runs before any program does, and is part of the memory that every restore br
 """
 
 import _pickle
+import _random
 import copyreg
 import gc
 import io
@@ -32,6 +33,8 @@ _dumps, _loads = _pickle.dumps, _pickle.loads
 _encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
 _slotnames = copyreg._slotnames
+# Not through the class, which may have a metaclass of its own.
+_name_of = type.__dict__["__name__"].__get__
 _out = io.StringIO()
 sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = _out
 sys.stdin = sys.__stdin__ = io.StringIO()
@@ -46,9 +49,11 @@ for _name in [*sys.modules]:
         del sys.modules[_name]
 for _name in _doors:
     sys.modules[_name] = None
-sys.meta_path[:] = [finder for finder in sys.meta_path if "_pyodide" not in getattr(type(finder), "__module__", "") and "_pyodide" not in getattr(finder, "__module__", "")]
-for _name in ("open_url", "eval_code"):
-    __builtins__.__dict__.pop(_name, None) if hasattr(__builtins__, "__dict__") else __builtins__.pop(_name, None)
+sys.meta_path[:] = [
+    finder
+    for finder in sys.meta_path
+    if not any("_pyodide" in str(getattr(owner, "__module__", "")) for owner in (finder, type(finder)))
+]
 
 
 class ModuleSources:
@@ -115,7 +120,9 @@ def load(request, /):
 
 
 def _reseed():
-    random.seed(SEED)
+    # The generator's own method: `random.seed` is Python, and uses builtins that a program may have replaced.
+    _random.Random.seed(random._inst, SEED)
+    random._inst.gauss_next = None
 
 
 def _find_mutables(program):
@@ -340,7 +347,7 @@ def _text(error):
 
 
 def _describe(error):
-    kind = str(type.__getattribute__(type(error), "__name__"))[:200]
+    kind = _name_of(type(error))[:200]
     message = _text(error)
     files = {PROGRAM + ".py", *(name + ".py" for name in ModuleSources.sources)}
     lines, frame = [], error.__traceback__

@@ -7,7 +7,7 @@
 
 import type { Reply, ReplyHead, RequestHead } from "../messages.ts";
 import type { Engine } from "../serve.ts";
-import { Expired, Forbidden } from "./gates.ts";
+import { Expired } from "./gates.ts";
 import type { Python } from "./host.ts";
 import { MemoryImage, type Difference } from "./memory.ts";
 
@@ -35,7 +35,7 @@ export class PyodideEngine implements Engine {
   readonly #base: MemoryImage;
   readonly #baseBytes: number;
   readonly #seed: Buffer;
-  readonly #files: number;
+  readonly #files: Set<number>;
   readonly #stack: number;
   readonly #texts = new Map<string, Pick<RequestHead, "program" | "modules">>();
   readonly #warm = new Map<string, Warm>();
@@ -53,7 +53,7 @@ export class PyodideEngine implements Engine {
     this.#used = python.module._sbrk(0);
     this.#base = new MemoryImage(python.memory, this.#used);
     this.#baseBytes = python.memory.bytes().length;
-    this.#files = python.module.FS.streams.filter(Boolean).length;
+    this.#files = new Set(python.module.FS.streams.flatMap((stream, fd) => (stream ? [fd] : [])));
     this.#seed = this.#random();
     this.#stack = python.module.stackSave();
     python.watchers.changed = false;
@@ -79,7 +79,7 @@ export class PyodideEngine implements Engine {
         String(stateBytes),
       ]);
       const { reply, restore, imports } = unpack(packed);
-      this.#dirty = this.#python.watchers.changed || restore;
+      this.#dirty = this.#closeFiles() || this.#python.watchers.changed || restore;
       this.#learn(head.key, imports);
       return this.#retireIfGrown(reply);
     } catch (error) {
@@ -142,26 +142,33 @@ export class PyodideEngine implements Engine {
     this.#used = Math.max(this.#used, module._sbrk(0));
     this.#base.restore(this.#used, to);
     this.#used = module._sbrk(0);
-    const open = module.FS.streams.length;
-    for (let fd = this.#files; fd < open; fd++) if (module.FS.streams[fd]) module.FS.closeStream(fd);
+    this.#closeFiles();
     watchers.changed = false;
     this.#dirty = false;
   }
 
+  /** Open files are the one thing that Emscripten keeps outside the memory. @returns whether there were any. */
+  #closeFiles(): boolean {
+    const { streams, closeStream } = this.#python.module.FS;
+    let any = false;
+    for (let fd = 0; fd < streams.length; fd++) {
+      if (!streams[fd] || this.#files.has(fd)) continue;
+      closeStream(fd);
+      any = true;
+    }
+    return any;
+  }
+
   /**
-   * An exception of JavaScript has run through CPython's frames, and left its memory in the middle of something. Copying the
-   * memory back mends that too: an end of this kind costs milliseconds, and not a process.
+   * An exception of JavaScript has run through CPython's frames (time is up, a gate refused, V8's stack was too small, memory
+   * was corrupted) and left its memory in the middle of something. Copying the memory back mends all of that: an end of this
+   * kind costs milliseconds, and not a process.
    */
   #interrupted(error: unknown): ReplyHead {
     this.#python.module.stackRestore(this.#stack);
     this.#dirty = true;
     if (error instanceof Expired) return { status: "timeout" };
-    const message = String(error).slice(0, 500);
-    // V8's own stack was too small for the program's recursion, or the program called on the host.
-    if (error instanceof Forbidden || (error instanceof RangeError && /call stack/.test(message))) {
-      return { status: "crashed", message };
-    }
-    return { status: "crashed", message, retire: true };
+    return { status: "crashed", message: String(error).slice(0, 500) };
   }
 
   #watchAll(): void {

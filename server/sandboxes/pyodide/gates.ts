@@ -125,6 +125,7 @@ export class Gates {
       this.#fill(pointer!, size!);
       return 0;
     },
+    _emscripten_system: () => -1,
     getaddrinfo: (original, args, locked) => (locked ? EAI_FAIL : original(...args)),
     emscripten_resize_heap: (original, [size]) => (size! >>> 0 > this.maxBytes ? 0 : original(size!)),
     __syscall_openat: (original, args, locked) => {

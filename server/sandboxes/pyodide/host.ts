@@ -22,7 +22,7 @@ export interface CPython extends WatcherExports {
   /** Address of the flag that makes CPython look for signals. */
   _Py_EMSCRIPTEN_SIGNAL_HANDLING: number;
   HEAPU8: Uint8Array;
-  FS: { streams: unknown[]; closeStream(fd: number): void };
+  FS: { streams: unknown[]; closeStream: (this: void, fd: number) => void };
 }
 
 /** What is used of it; the types of Node declare it without values. */
@@ -50,21 +50,18 @@ export async function bootPython(): Promise<Python> {
   // Emscripten asks for the numbers of file flags.
   Object.assign(process, { binding: () => ({ fs: constants }) });
 
-  let module: CPython | undefined;
-  const memory: Memory = {
-    bytes: () => module!.HEAPU8,
-    view: () => new DataView(module!.HEAPU8.buffer),
-  };
   let raw: { buffer: ArrayBuffer } | undefined;
-  const gates = new Gates({
+  // Growing gives the memory another buffer, so nobody may keep one.
+  const memory: Memory = {
     bytes: () => new Uint8Array(raw!.buffer),
     view: () => new DataView(raw!.buffer),
-  });
+  };
+  const gates = new Gates(memory);
   const wasm = (globalThis as unknown as { WebAssembly: WebAssemblyNamespace }).WebAssembly;
-  const { instantiate } = wasm;
+  const instantiate = wasm.instantiate.bind(wasm);
   wasm.instantiate = async (source, imports) => {
     const main = imports?.["wasi_snapshot_preview1"] !== undefined;
-    if (main) gates.close(imports!);
+    if (main) gates.close(imports);
     const result = await instantiate(source, imports);
     if (main) raw = result.instance!.exports["memory"] as { buffer: ArrayBuffer };
     return result;
@@ -77,12 +74,15 @@ export async function bootPython(): Promise<Python> {
     stderr: () => {},
   });
   wasm.instantiate = instantiate;
-  module = (pyodide as unknown as { _module: CPython })._module;
+  const module = (pyodide as unknown as { _module: CPython })._module;
 
   const source = readFileSync(fileURLToPath(new URL("./bridge.py", import.meta.url)), "utf8");
   const addresses = pyodide.runPython(
     `import types as _t
+import builtins as _b
 _bridge = _t.ModuleType("trailgym_bridge")
+# Builtins of its own: a program that replaces one replaces its own.
+_bridge.__dict__["__builtins__"] = dict(vars(_b))
 exec(compile(${JSON.stringify(source)}, "trailgym_bridge.py", "exec"), _bridge.__dict__)
 import sys as _s
 _s.modules["trailgym_bridge"] = _bridge

@@ -71,7 +71,7 @@ export class Watchers {
       ),
     );
     module._PySys_AddAuditHook(
-      module.addFunction((event) => (HARMLESS.has(this.#text(event!)) ? 0 : change()), "iiii"),
+      module.addFunction((event = 0) => (HARMLESS.has(this.#text(event)) ? 0 : change()), "iiii"),
       0,
     );
   }

@@ -14,9 +14,11 @@ interpreterContract({
      const next = (() => { let calls = 0; return () => ++calls })();`,
     `function count(state, by) { state ??= { n: 0 }; state.n += by; return [state.n, state] }
      function countThenFail(state, by) { count(state, by); throw new RangeError("on purpose") }
-     function hidden(state) {
-       hidden.calls = (hidden.calls ?? 0) + 1;
-       return [[++calls, ++Counter.calls, next(), hidden.calls], state];
+     function hidden(state, place) {
+       if (place === "global") return [++calls, state];
+       if (place === "class") return [++Counter.calls, state];
+       if (place === "closure") return [next(), state];
+       return [(hidden.calls = (hidden.calls ?? 0) + 1), state];
      }
      function twice(state) {
        if (!state) { const list = []; state = { a: list, b: list } } else state.a.push(1);
