@@ -31,12 +31,12 @@ side and its one reply comes when all have ended. [openrpc.json](openrpc.json) h
 \`\`\`
 → {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersions":["1"],"client":{"name":"me","version":"1"}}}
 ← {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1","server":{…},"role":"trainer","capabilities":{…},"limits":{…}}}
-→ {"jsonrpc":"2.0","id":2,"method":"env/make","params":{"env":"countdown-v1"}}
-← {"jsonrpc":"2.0","id":2,"result":{"session":"s-…","seq":0,"env":"countdown-v1","leaseMs":600000,"stepTimeoutMs":30000}}
+→ {"jsonrpc":"2.0","id":2,"method":"env/make","params":{"env":"guess-v1"}}
+← {"jsonrpc":"2.0","id":2,"result":{"session":"s-…","seq":0,"env":"guess-v1","leaseMs":600000,"stepTimeoutMs":30000}}
 → {"jsonrpc":"2.0","id":3,"method":"env/reset","params":{"session":"s-…","seq":0,"seed":7}}
-← {"jsonrpc":"2.0","id":3,"result":{"observation":{"remaining":5},"info":{},"episode":"ep-…","task":null,"seed":7,"index":0,"stateDigest":"…"}}
-→ {"jsonrpc":"2.0","id":4,"method":"env/step","params":{"session":"s-…","seq":1,"action":{"amount":3}}}
-← {"jsonrpc":"2.0","id":4,"result":{"observation":{"remaining":2},"reward":0,"terminated":false,"truncated":false,"info":{},"index":1,"stateDigest":"…"}}
+← {"jsonrpc":"2.0","id":3,"result":{"observation":{"hint":"none"},"info":{},"episode":"ep-…","task":null,"seed":7,"index":0,"stateDigest":"…"}}
+→ {"jsonrpc":"2.0","id":4,"method":"env/step","params":{"session":"s-…","seq":1,"action":{"guess":3}}}
+← {"jsonrpc":"2.0","id":4,"result":{"observation":{"hint":"higher"},"reward":0,"terminated":false,"truncated":false,"info":{},"index":1,"stateDigest":"…"}}
 \`\`\`
 `;
 
