@@ -21,6 +21,8 @@ export interface DispatchParts {
   draining: () => boolean;
 }
 
+/** The largest message before `initialize`. */
+const maxGreetingBytes = 65_536;
 /** A batch's reply may be so many times as large as a single one. */
 const batchFactor = 4;
 
@@ -44,8 +46,10 @@ export function createDispatch(
     const parsed = parse(frame);
     if (parsed instanceof WireError) return textOf(failure(null, parsed));
     const { message } = parsed;
-    const bytes = sizeBeyond(maxMessageBytes, frame);
-    if (bytes !== undefined) return textOf(failure(idOf(message), tooLarge(bytes)));
+    // Whoever has not said who they are gets little room.
+    const limit = connection.principal === undefined ? Math.min(maxGreetingBytes, maxMessageBytes) : maxMessageBytes;
+    const bytes = sizeBeyond(limit, frame);
+    if (bytes !== undefined) return textOf(failure(idOf(message), tooLarge(bytes, limit)));
     if (!Array.isArray(message)) return answer(connection, message);
     if (message.length === 0) return textOf(failure(null, invalidRequest("an empty batch")));
     if (message.length > maxBatch) {
@@ -140,18 +144,17 @@ export function createDispatch(
     if (result instanceof JsonText) return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result.text}}`;
     const text = JSON.stringify(response);
     const bytes = sizeBeyond(maxMessageBytes, text);
-    return bytes === undefined ? text : JSON.stringify(failure(id, tooLarge(bytes)));
+    return bytes === undefined ? text : JSON.stringify(failure(id, tooLarge(bytes, maxMessageBytes)));
   }
 
   function noRoom(): WireError {
     const message = "the batch's replies are too large together; what was committed is answered again to the same seq";
     return WireError.of("MESSAGE_TOO_LARGE", message, { limit: batchFactor * maxMessageBytes });
   }
+}
 
-  function tooLarge(bytes: number): WireError {
-    const message = `a message of ${bytes} bytes; ${maxMessageBytes} are allowed`;
-    return WireError.of("MESSAGE_TOO_LARGE", message, { limit: maxMessageBytes });
-  }
+function tooLarge(bytes: number, limit: number): WireError {
+  return WireError.of("MESSAGE_TOO_LARGE", `a message of ${bytes} bytes; ${limit} are allowed`, { limit });
 }
 
 /** The bytes of a text that has more of them than `limit`. */

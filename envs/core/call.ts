@@ -19,7 +19,12 @@ const spelled = z.union([
  * {name, arguments}}` (OpenAI; arguments may be JSON text), a list of exactly one of these, and a string: a model's text that
  * holds one of these as JSON, bare, fenced, or between call markers. Text that holds none is answered by an observation.
  */
-export const toolAction = z.union([z.string(), spelled, z.array(spelled)]);
+export const toolAction = z.union([
+  z.string(),
+  spelled,
+  // Its elements are read below: a schema for each would list a complaint for each, and a policy may write a million.
+  z.array(z.unknown()).describe("a list of one call"),
+]);
 export type ToolAction = z.output<typeof toolAction>;
 
 export interface ToolCall {

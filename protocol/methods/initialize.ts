@@ -9,7 +9,7 @@ export const initialize = method({
     "The token may come in the upgrade's `Authorization: Bearer` header instead; browsers cannot set one. " +
     "A second call on the same socket is INVALID_REQUEST.",
   params: z.strictObject({
-    protocolVersions: z.array(z.string()).min(1).describe("versions the client speaks, best first"),
+    protocolVersions: z.array(z.string().max(64)).min(1).max(64).describe("versions the client speaks, best first"),
     client: z.strictObject({ name: z.string().max(256), version: z.string().max(64) }),
     token: z.string().max(4096).optional(),
   }),

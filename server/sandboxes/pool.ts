@@ -172,11 +172,10 @@ export class Pool implements AsyncDisposable {
     job.signal.removeEventListener("abort", expire);
 
     if (Array.isArray(answer)) {
-      const [head, value, state] = answer;
-      const reply = JSON.parse(head!.toString()) as ReplyHead;
-      if (reply.retire || expired) this.#replace(slot);
+      const { outcome, retire } = read(answer);
+      if (retire || expired) this.#replace(slot);
       else this.#free(slot);
-      job.resolve(expired ? { status: "timeout" } : outcomeOf(reply, value!, state!));
+      job.resolve(expired ? { status: "timeout" } : outcome);
       return;
     }
     this.#replace(slot);
@@ -196,7 +195,7 @@ export class Pool implements AsyncDisposable {
     const answer = await slot.child.ask([known ? JSON.stringify(head) : full(), args, state ?? ""]);
     const forgotten =
       known && Array.isArray(answer) && answer[0]!.includes('"unknownProgram"') && answer[1]!.length === 0;
-    if (!forgotten || (JSON.parse(answer[0]!.toString()) as ReplyHead).status !== "unknownProgram") return answer;
+    if (!forgotten || !read(answer).forgotten) return answer;
     return slot.child.ask([full(), args, state ?? ""]);
   }
 
@@ -237,6 +236,19 @@ export class Pool implements AsyncDisposable {
     slot.state = "dead";
     clearTimeout(slot.idle);
     if (this.#slots.delete(slot) && !this.#disposed) this.#pump();
+  }
+}
+
+/** What a process answered. A program may have taken over the code that writes it; then nothing of it is believed. */
+function read([head, value, state]: Buffer[]): { outcome: InterpreterOutcome; retire: boolean; forgotten: boolean } {
+  try {
+    const reply = JSON.parse(head!.toString()) as ReplyHead;
+    const outcome = outcomeOf(reply, value!, state!) as InterpreterOutcome | undefined;
+    if (outcome === undefined) throw new TypeError(`unknown status ${String(reply.status)}`);
+    return { outcome, retire: reply.retire === true, forgotten: reply.status === "unknownProgram" };
+  } catch {
+    const message = "the program broke the code that runs it";
+    return { outcome: { status: "crashed", message }, retire: true, forgotten: false };
   }
 }
 

@@ -172,8 +172,13 @@ function conform(env: HostedEnv, what: string, schema: z.ZodType, value: unknown
 
 export type Issue = { path: string; message: string };
 
+/** At most so many are told; a value can be wrong in a million places. */
+const maxIssues = 20;
+
 export function issuesOf(error: z.ZodError): Issue[] {
-  return error.issues.map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
+  return error.issues
+    .slice(0, maxIssues)
+    .map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
 }
 
 export function describe(issues: readonly Issue[]): string {

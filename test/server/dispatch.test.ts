@@ -266,6 +266,23 @@ verifies("message/request-too-large", async () => {
   expect(await wire.closed).toMatchObject({ code: 1009 });
 });
 
+test("whoever has not been let in yet gets room for a greeting and no more", async () => {
+  await using server = await serverResource({ envs: [countdown] });
+  const wire = await server.wire({ initialize: false });
+  const protocolVersions = Array.from({ length: 40_000 }, () => "x");
+  const error = await wire.fails("initialize", { protocolVersions, client: { name: "x", version: "1" } });
+  expect(error).toMatchObject(named("MESSAGE_TOO_LARGE", { limit: 65_536 }));
+});
+
+test("params that are wrong in many places are told of twenty", async () => {
+  await using server = await serverResource({ envs: [countdown] });
+  const wire = await server.wire({ initialize: false });
+  const protocolVersions = Array.from({ length: 60 }, () => 1);
+  const error = await wire.fails("initialize", { protocolVersions, client: { name: "x", version: "1" } });
+  expect(error.name).toBe("INVALID_PARAMS");
+  expect(error.data.issues).toHaveLength(20);
+});
+
 test("a failure of the server itself is INTERNAL_ERROR, and says nothing of its inside", async () => {
   const journal = { ...memoryJournal(), putSnapshot: () => Promise.reject(new Error("disk /secret is full")) };
   await using server = await serverResource({ envs: [countdown], journal });

@@ -131,6 +131,12 @@ describe("a tool environment", () => {
   });
 });
 
+it("a list of a million things that are no calls is one observation, at once", async () => {
+  const player = await play(counter);
+  await player.step(new Array<number>(1e6).fill(1));
+  expect(player.observation).toMatchObject({ content: expect.stringContaining("a list of 1000000") as string });
+}, 5000);
+
 describe("a tool environment with tools per task", () => {
   it("gives the tools in reset's reply and the budget from the task", async () => {
     const player = await play(perTask, { task: "go" });

@@ -91,6 +91,17 @@ describe("a Python program", () => {
       signal,
     );
 
+  it("that takes over the encoder of its own replies ends its process, and nobody else's call", async () => {
+    const evil = `
+import json
+def f(state):
+    json.JSONEncoder.iterencode = lambda self, o, _one_shot=False: ["this is not JSON"]
+    return None, state
+`;
+    expect(await call(evil)).not.toMatchObject({ status: "ok" });
+    expect(await call("def f(state): return 7, state")).toMatchObject({ status: "ok", value: 7 });
+  });
+
   it("keeps objects of its classes, recursion and identity in its state", async () => {
     const source = `
 import collections, dataclasses, enum
