@@ -15,6 +15,7 @@ import { type Dataset, findDatasets } from "./datasets.ts";
 import { Failure } from "./failure.ts";
 import { lendPackage } from "./lend-package.ts";
 import { builtInEnvs, builtInTasks, packageVersion } from "./package.ts";
+import { failureOf } from "./problems.ts";
 import type { SourceOptions } from "./settings.ts";
 
 export { createInterpreters };
@@ -32,7 +33,7 @@ export interface Sources {
 export async function findSources({ envs = [], tasks = [], builtinTasks }: SourceOptions): Promise<Sources> {
   if (envs.length > 0) lendPackage();
   const { found, problems } = await discover([builtInEnvs, ...envs]);
-  if (problems.length > 0) throw new Failure(problems.map(({ message }) => message).join("\n"));
+  if (problems.length > 0) throw failureOf(problems);
   const definitions = found.map(({ definition }) => definition);
   const ids = new Set(definitions.map(({ id }) => id));
   const added = found.filter(({ file }) => !file.startsWith(builtInEnvs));

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { type Client, connect, type ConnectOptions } from "trailgym/client";
 import type { Server, ServerConfig } from "trailgym/server";
+import { UsageError } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { type EndpointOptions, tokenEntry } from "./settings.ts";
 
@@ -34,15 +35,18 @@ export async function openEndpoint(
   return { client, embedded: composed.server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function join(io: Io, url: string, token: string | undefined): Promise<Client> {
+async function join(io: Io, url: string, token: string | undefined): Promise<Client> {
   const options: ConnectOptions = { name: "trailgym-cli", signal: io.signal, ...(token ? { token } : {}) };
-  return connect(withPath(url), options);
+  return connect(serverUrl(url), options);
 }
 
-/** `ws://host:port` is what people type; the endpoint is `/rpc`. */
-export function withPath(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const parsed = new URL(url);
-  if (parsed.pathname === "/") parsed.pathname = "/rpc";
-  return parsed.href;
+/** `host:port`, `http://host:port` and `ws://host:port` are what people type; the endpoint is `ws://host:port/rpc`. */
+export function serverUrl(text: string): string {
+  const bare = /^([^/:\s]+|\[[0-9a-f:]+\]):\d+(\/|$)/i.test(text);
+  const url = URL.parse(bare ? `ws://${text}` : text.replace(/^http(s?):\/\//i, "ws$1://"));
+  if (url === null || !/^wss?:$/.test(url.protocol)) {
+    throw new UsageError(`not a server URL: ${text}; try ws://127.0.0.1:7474/rpc`);
+  }
+  if (url.pathname === "/") url.pathname = "/rpc";
+  return url.href;
 }

@@ -8,6 +8,8 @@ import { createProgram } from "./program.ts";
 
 /** After its command has ended a process has nothing left to do; what keeps it alive then is somebody's mistake. */
 const LINGER_MS = 3_000;
+/** Those of package.json that run this file. Somebody else's script, or a test, stands where it wants to stand. */
+const scripts = new Set(["trailgym", "demo", "start", "bench"]);
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -15,6 +17,11 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
   });
+}
+
+// npm runs this package's scripts in its folder; a path means what it means where the person stands.
+if (scripts.has(process.env.npm_lifecycle_event ?? "") && process.env.INIT_CWD !== undefined) {
+  process.chdir(process.env.INIT_CWD);
 }
 
 const { stdin, stdout, stderr } = process;

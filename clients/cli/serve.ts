@@ -5,13 +5,15 @@ import { type Io, note, print, printJson } from "./io.ts";
 import { type ServeOptions, serverConfig } from "./settings.ts";
 
 export async function serve(io: Io, options: ServeOptions): Promise<void> {
+  // Before anybody is told that it serves: whoever reads that may send a signal at once.
+  const { signal } = io;
   const config = await serverConfig(options);
   await using composed = await compose(options, config, options.interpreters);
   const { server, envs } = composed;
   const { url, instance } = server;
   if (options.json === true) printJson(io, { url, instance }, 0);
   else print(io, `serving ${envs.join(", ")} at ${url} (Ctrl-C stops)`);
-  await stopped(io.signal);
+  await stopped(signal);
   if (options.json !== true) note(io, "stopping: no new work, running steps may end");
 }
 

@@ -67,7 +67,18 @@ export function endpointOptions(command: Command): Command {
       new Option("--server <url>", "use a running server instead of one in this process").env("TRAILGYM_SERVER"),
     )
     .addOption(new Option("--token <token>", "the token of that server").env("TRAILGYM_TOKEN"));
-  return sourceOptions(command);
+  return sourceOptions(command).hook("preAction", (_, action) => refuseBoth(action));
+}
+
+/** What a variable of the environment says is not asked for here and now, and simply has no effect. */
+function refuseBoth(command: Command): void {
+  if (command.opts<EndpointOptions>().server === undefined) return;
+  const given = ["envs", "tasks"].filter((name) => command.getOptionValueSource(name) === "cli");
+  if (given.length === 0) return;
+  const flags = given.map((name) => `--${name}`).join(" and ");
+  throw new UsageError(
+    `${flags} cannot be given to a server that runs already: leave out --server, or give them to it`,
+  );
 }
 
 export function serverOptions(command: Command): Command {

@@ -8,6 +8,9 @@ import {
   type ToolObservation,
   type ToolState,
 } from "trailgym/env";
+import { leaks } from "./leak.ts";
+import { shownName } from "./names.ts";
+import { ProgramError } from "./program-error.ts";
 import type { CodeGymTask } from "./task.ts";
 
 type State = ToolState<unknown>;
@@ -16,13 +19,26 @@ type Env = Pick<
   "reset" | "step" | "reference"
 >;
 
+/** Observe and Done included: published programs have 4 to 10 so counted. */
 const MIN_TOOLS = 4;
 
 /** @returns what is wrong, as sentences; empty for a sound task. @throws only what the environment's infrastructure throws. */
 export async function checkTask(env: Env, ctx: EnvContext<CodeGymTask>): Promise<readonly string[]> {
+  try {
+    return await checkSound(env, ctx);
+  } catch (error) {
+    // Of a program that does not run, nothing more can be said.
+    if (error instanceof ProgramError) return [error.sentence];
+    throw error;
+  }
+}
+
+async function checkSound(env: Env, ctx: EnvContext<CodeGymTask>): Promise<readonly string[]> {
   const problems: string[] = [];
   const { state: start, tools = [] } = await env.reset(ctx, { maxCalls: null });
-  if (tools.length < MIN_TOOLS) problems.push(`it has ${tools.length} tools, fewer than ${MIN_TOOLS}`);
+  if (tools.length < MIN_TOOLS) {
+    problems.push(`it has ${tools.length} tools, Observe and Done included, fewer than ${MIN_TOOLS}`);
+  }
 
   const { actions, episodeReturn } = referenceOf(await env.reference?.(ctx, start));
   const { referenceCalls } = ctx.task;
@@ -46,7 +62,15 @@ export async function checkTask(env: Env, ctx: EnvContext<CodeGymTask>): Promise
   return [
     ...problems,
     ...(await checkAnswers(env, ctx, played, final as ToolAction, wrongAnswers(args[parameter]).map(done))),
+    ...(await checkShown(env, ctx, start, args[parameter])),
   ];
+}
+
+/** Does the agent read the answer before it has done anything? Not asked of the question, which may name special answers. */
+async function checkShown(env: Env, ctx: EnvContext<CodeGymTask>, start: State, answer: unknown): Promise<string[]> {
+  const observe = { tool: shownName(ctx.task.names ?? {}, "Observe"), arguments: {} };
+  const { content, isError } = (await env.step(ctx, start, observe)).observation;
+  return !isError && leaks(ctx.task, content, answer) ? ["the first Observe shows the reference answer"] : [];
 }
 
 /** From the state before the last call of the solution, where every tool has been tried. */

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { javascriptBridge } from "./bridge.js.ts";
 import { gymnasiumStub, pythonBridge } from "./bridge.py.ts";
 import { fromJavaScript, fromPython, javascriptTools, pythonTools } from "./describe.ts";
+import { lineOf, plainMessage, ProgramError } from "./program-error.ts";
 import type { CodeGymTask } from "./task.ts";
 
 /** Of one call. Loading the program is part of its time. */
@@ -21,19 +22,23 @@ const end = { finished: z.boolean(), correct: z.boolean() };
 const reply = z.object({ text: z.string(), ...end });
 const solution = z.object({ calls: z.array(z.string()), ...end });
 
-/** @throws when the program cannot be started on this task: the task is broken, and no agent is to blame. */
+/** @throws ProgramError when the program cannot be started on this task. */
 export async function start(ctx: Context): Promise<Uint8Array> {
   const { language, className = null, payload = null, literal = null } = ctx.task;
   const args = language === "python" ? [className, payload, literal] : [payload];
   return started(ctx, await run(ctx, "trailgym_reset", undefined, [seed(ctx), ...args])).state;
 }
 
-/** The tools of the program that `state` belongs to. */
+/** The tools of the program that `state` belongs to. @throws ProgramError when it does not say them as it should. */
 export async function describe(ctx: Context, state: Uint8Array): Promise<ToolboxEntry[]> {
   const { value } = started(ctx, await run(ctx, "trailgym_describe", state, []));
-  return ctx.task.language === "python"
-    ? fromPython(pythonTools.parse(value))
-    : fromJavaScript(javascriptTools.parse(value));
+  try {
+    return ctx.task.language === "python"
+      ? fromPython(pythonTools.parse(value))
+      : fromJavaScript(javascriptTools.parse(value));
+  } catch (error) {
+    throw new ProgramError(ctx.task, `has tools that cannot be read: ${reason(error)}`);
+  }
 }
 
 export type Stepped =
@@ -53,7 +58,7 @@ export async function step(
   return { state: outcome.state, ...reply.parse(outcome.value) };
 }
 
-/** The program's own solution, up to its first Done: JSON texts of `{name, parameters}`. @throws when it fails. */
+/** The program's own solution, up to its first Done: JSON texts of `{name, parameters}`. @throws ProgramError when it fails. */
 export async function solve(ctx: Context, state: Uint8Array): Promise<z.output<typeof solution>> {
   return solution.parse(started(ctx, await run(ctx, "trailgym_solve", state, [seed(ctx)], solveLimits)).value);
 }
@@ -82,8 +87,16 @@ async function run(
 
 function started(ctx: Context, outcome: InterpreterOutcome) {
   if (outcome.status === "ok") return outcome;
-  if (outcome.status === "raised") ctx.log("program raised", { task: ctx.task.id, trace: outcome.error.trace });
-  throw new Error(`task "${ctx.task.id}": its program ${failure(outcome)}`);
+  if (outcome.status !== "raised") throw new ProgramError(ctx.task, failure(outcome));
+  const { error } = outcome;
+  ctx.log("program raised", { task: ctx.task.id, trace: error.trace });
+  const what = failure({ ...outcome, error: { ...error, message: plainMessage(error) } });
+  throw new ProgramError(ctx.task, what, lineOf(ctx.task.language, error));
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return (error as Error).message;
+  return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
 }
 
 /** What happened to a program, as the end of a sentence. */

@@ -2,6 +2,7 @@
 
 import { taskList, type TaskFiles, type TaskSource } from "trailgym/env";
 import { z } from "zod";
+import { parseJson } from "./json-line.ts";
 
 export const ENV_ID = "code-gym-v1";
 /** The released data's T_max. */
@@ -54,7 +55,14 @@ export interface CodeGymTask extends Omit<z.output<typeof taskLine>, "program" |
 
 /** @throws naming file and line of everything that is wrong (the first ten). */
 export async function loadTasks(datasets: readonly TaskFiles[]): Promise<TaskSource<CodeGymTask>> {
-  const tasks = (await Promise.all(datasets.map(loadDataset))).flat();
+  const located = (await Promise.all(datasets.map(loadDataset))).flat();
+  const places = new Map<string, string>();
+  for (const { task, at } of located) {
+    const other = places.get(task.id);
+    if (other !== undefined) throw new Error(`${at}: two tasks have the id "${task.id}", the other is at ${other}`);
+    places.set(task.id, at);
+  }
+  const tasks = located.map(({ task }) => task);
   const splits = Object.groupBy(tasks, (task) => task.split) as Record<string, CodeGymTask[]>;
   const { train, ...others } = splits;
   const families = new Set(tasks.flatMap(({ family }) => family ?? []));
@@ -66,36 +74,34 @@ function published({ id, question, language, family, maxCalls = DEFAULT_MAX_CALL
   return { id, question, language, maxCalls, ...(family ? { family } : {}) };
 }
 
-async function loadDataset(files: TaskFiles): Promise<CodeGymTask[]> {
-  const head = datasetFile.safeParse(parseJson(await text(files, "dataset.json")));
-  if (!head.success) throw new Error(`${files.name}/dataset.json: ${reason(head.error)}`);
+/** @returns each task with its place, as file and line. */
+async function loadDataset(files: TaskFiles): Promise<{ task: CodeGymTask; at: string }[]> {
+  const head = readAs(datasetFile, await text(files, "dataset.json"));
+  if ("problem" in head) throw new Error(`${files.name}/dataset.json: ${head.problem}`);
   const paths = new Set(await files.list());
   const programs = new Map<string, Program>();
   const problems: string[] = [];
   const lines = (await text(files, "tasks.jsonl")).split("\n");
   const tasks = lines.flatMap((line, i) => {
     if (line.trim() === "") return [];
-    const parsed = taskLine.safeParse(parseJson(line));
-    const problem = !parsed.success
-      ? reason(parsed.error)
-      : paths.has(parsed.data.program)
-        ? undefined
-        : "no such program file";
-    if (problem !== undefined || !parsed.success) {
-      problems.push(`${files.name}/tasks.jsonl:${i + 1}: ${problem}`);
+    const at = `${files.name}/tasks.jsonl:${i + 1}`;
+    const read = readAs(taskLine, line);
+    if ("problem" in read || !paths.has(read.data.program)) {
+      problems.push(`${at}: ${"problem" in read ? read.problem : "no such program file"}`);
       return [];
     }
-    const { program: path, class: className, ...task } = parsed.data;
+    const { program: path, class: className, ...rest } = read.data;
     const program = programs.get(path) ?? lazily(files, path);
     programs.set(path, program);
-    return [
-      { ...task, program, className, language: path.endsWith(".py") ? ("python" as const) : ("javascript" as const) },
-    ];
+    const language = path.endsWith(".py") ? ("python" as const) : ("javascript" as const);
+    return [{ task: { ...rest, program, className, language }, at }];
   });
   if (problems.length > 0) {
     const more = problems.length > 10 ? `\n… and ${problems.length - 10} more` : "";
     throw new Error(problems.slice(0, 10).join("\n") + more);
   }
+  if (tasks.length === 0)
+    throw new Error(`${files.name}/tasks.jsonl: it is empty, and a dataset has at least one task`);
   return tasks;
 }
 
@@ -118,15 +124,16 @@ async function text(files: TaskFiles, path: string): Promise<string> {
   }
 }
 
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+function readAs<T extends z.ZodType>(schema: T, json: string): { data: z.output<T> } | { problem: string } {
+  const parsed = parseJson(json);
+  if ("problem" in parsed) return { problem: `not a JSON object: ${parsed.problem}` };
+  const read = schema.safeParse(parsed.value);
+  return read.success ? { data: read.data } : { problem: reason(read.error) };
 }
 
 function reason(error: z.ZodError): string {
-  const issues = error.issues.map(({ path, message }) => (path.length > 0 ? `${path.join(".")}: ${message}` : message));
-  return issues.join("; ").replace("Invalid input: expected object, received undefined", "not a JSON object");
+  const issues = error.issues.map(({ path, message, code }) =>
+    path.length > 0 ? `${path.join(".")}: ${message}` : code === "invalid_type" ? "not a JSON object" : message,
+  );
+  return issues.join("; ");
 }

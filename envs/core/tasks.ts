@@ -37,12 +37,14 @@ export interface TaskFiles {
 /**
  * Tasks that fit in memory. Ids are unique over all splits.
  * @param show the public fields of a task; default: its id alone.
+ * @throws TypeError for a bare list, which JavaScript would take for splits named "0", "1" …
  */
 export function taskList<Task extends { readonly id: string }>(
   splits: { readonly [split: string]: readonly Task[] },
   show: (task: Task) => PublicTask = ({ id }) => ({ id }),
   families: readonly string[] = [],
 ): TaskSource<Task> {
+  if (Array.isArray(splits)) throw new TypeError("tasks belong to a split: write taskList({ train: [...] })");
   const byId = new Map<string, Task>();
   for (const task of Object.values(splits).flat()) {
     if (byId.has(task.id)) throw new Error(`two tasks have the id "${task.id}"`);

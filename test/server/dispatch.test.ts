@@ -277,7 +277,7 @@ test("whoever has not been let in yet gets room for a greeting and no more", asy
 test("params that are wrong in many places are told of twenty", async () => {
   await using server = await serverResource({ envs: [countdown] });
   const wire = await server.wire({ initialize: false });
-  const protocolVersions = Array.from({ length: 60 }, () => 1);
+  const protocolVersions = Array.from({ length: 60 }, () => 1) as never;
   const error = await wire.fails("initialize", { protocolVersions, client: { name: "x", version: "1" } });
   expect(error.name).toBe("INVALID_PARAMS");
   expect(error.data.issues).toHaveLength(20);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { CheckEnvOptions } from "../check-env.ts";
+import type { CheckEnvOptions } from "../check-env/check-env.ts";
 import type { Io } from "../io.ts";
 import { integer, sourceOptions } from "../settings.ts";
 
@@ -16,7 +16,8 @@ export function checkEnvCommand(parent: Command, io: Io): void {
       "tasks to play of each split; default 3, and every task of a dataset in --tasks",
       integer(1),
     )
-    .option("--seeds <n>", "seeds to play; default 3, and 1 for a dataset in --tasks", integer(1));
+    .option("--seeds <n>", "seeds to play; default 3, and 1 for a dataset in --tasks", integer(1))
+    .option("--step-timeout-ms <ms>", "a call that loops for longer is ended, and an error", integer(1), 30_000);
   sourceOptions(command, { tasksFlag: "--tasks <dir...>" })
     .option("--json", "print the reports as JSON")
     .addHelpText(
@@ -28,6 +29,6 @@ Examples:
   $ trailgym check-env --tasks ./datasets/mine`,
     )
     .action(async (envs: string[], options: CheckEnvOptions) =>
-      (await import("../check-env.ts")).checkEnvs(io, envs, options),
+      (await import("../check-env/check-env.ts")).checkEnvs(io, envs, options),
     );
 }

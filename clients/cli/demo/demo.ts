@@ -26,11 +26,15 @@ const AT_ONCE = 2;
 
 export async function demo(io: Io, { json }: DemoOptions): Promise<void> {
   const began = performance.now();
-  await using endpoint = await openEndpoint(io, { envs: [LOOP], builtinTasks: true, threads: true, logLevel: "fatal" });
+  const sources = { envs: [LOOP], builtinTasks: true, threads: true, logLevel: "fatal" };
+  // Nobody has a use for the end of a step that is shown to nobody.
+  await using endpoint = await openEndpoint(io, sources, { graceMs: 0 });
   const { client, embedded } = endpoint;
   if (embedded === undefined) throw new Failure("the demo plays on its own server");
   if (json !== true) note(io, `a server at ${embedded.url}, and a client that plays on it over a WebSocket`);
 
+  // First of all the server: a client waits for one that still answers, and a scene for its step.
+  io.signal.addEventListener("abort", () => void embedded.close(), { once: true });
   const scenes = await scenesOf(client);
   const rows = await playAll(io, scenes, { client, server: embedded });
   const failed = rows.filter(({ ok }) => !ok);
@@ -60,11 +64,19 @@ async function playAll(io: Io, scenes: readonly Scene[], stage: Stage): Promise<
     }
   };
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.race([Promise.all(Array.from({ length: AT_ONCE }, work)), interrupted(io.signal)]);
   } finally {
     progress.stop();
   }
   return scenes.toSorted((a, b) => a.place - b.place).flatMap((scene) => rows.get(scene) ?? []);
+}
+
+function interrupted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
 }
 
 /** A scene that fails is a row too; what a client may try again is tried once more. */

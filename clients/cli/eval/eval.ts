@@ -17,7 +17,7 @@ import { type Choice, chooseTasks } from "./chosen.ts";
 import { plan, type Planned } from "./plan.ts";
 import type { InfrastructureFailure } from "./record.ts";
 import { report } from "./report.ts";
-import { runEpisodes } from "./run.ts";
+import { runEpisodes, ServerGone } from "./run.ts";
 import { memoryStore, openStore, type Settings, type Store } from "./store.ts";
 import { isSolved, summarise, type Summary } from "./summary.ts";
 
@@ -59,18 +59,27 @@ export async function evaluate(io: Io, options: EvalOptions): Promise<void> {
   await using store = options.out === undefined ? memoryStore() : await openStore(options.out, settings, options.force);
   const failures: InfrastructureFailure[] = [];
   const summary = () => summarise({ planned, outcomes: store.outcomes, failures, solvedAt: options.solvedAt });
+  let gone: ServerGone | undefined;
   try {
     await play(io, options, { endpoint, env, planned, agentName, words, settings, store, failures });
   } catch (error) {
-    await store.finish({ ...summary(), settings });
-    if (error instanceof Interrupted && options.out !== undefined) note(io, "the same command goes on from here");
-    throw error;
+    if (!(error instanceof ServerGone)) {
+      await store.finish({ ...summary(), settings });
+      if (error instanceof Interrupted && options.out !== undefined) note(io, "the same command goes on from here");
+      throw error;
+    }
+    gone = error;
   }
   const result = { ...summary(), settings };
   await store.finish(result);
   if (options.json === true) printJson(io, result);
   else print(io, report(result, agentName, env.id, width(io)));
-  if (!result.complete) explain(io, result, options);
+  if (gone !== undefined) explainGone(io, gone, options);
+  else if (!result.complete) explain(io, result, options);
+  else if (!store.outcomes.values().some(({ error, steps }) => error === null || steps > 0)) {
+    io.exitCode = 1;
+    note(io, `no episode got as far as its first action${options.out === undefined ? "" : "; see agent.log"}`);
+  }
 }
 
 interface Parts {
@@ -171,6 +180,13 @@ async function settingsOf(
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+function explainGone(io: Io, { message }: ServerGone, { server, out }: EvalOptions): void {
+  io.exitCode = 1;
+  const again =
+    out === undefined ? "with --out DIR a second run would go on from here" : "the same command goes on from here";
+  note(io, `the server${server === undefined ? "" : ` at ${server}`} went away; ${again} (${message})`);
 }
 
 function explain(io: Io, { infrastructure }: Summary, { out }: EvalOptions): void {

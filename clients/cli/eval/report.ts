@@ -41,12 +41,13 @@ function row(name: string, { counted, return: value, solved, steps, truncated }:
   ];
 }
 
-function remarks({ agentErrors, infrastructure, return: value }: Summary): string[] {
+function remarks({ agentErrors, agentErrorExamples, infrastructure, return: value }: Summary): string[] {
   const lines: string[] = [""];
   const returns = value?.low == null ? "none for the return, which never varied" : `return ${value.method}`;
   if (value !== null) lines.push(`95 % intervals: ${returns}; solved Wilson score over episodes`);
   const own = list(agentErrors);
   if (own !== "") lines.push(`errors of the agent, which count: ${own}`);
+  for (const name of Object.keys(agentErrors)) lines.push(`  ${name}, such as: ${agentErrorExamples[name] ?? ""}`);
   const { missing, errors, attempts } = infrastructure;
   if (missing > 0) lines.push(`not counted, for no fault of the agent: ${missing} (${list(errors)})`);
   else if (attempts > 0)

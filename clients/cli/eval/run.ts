@@ -25,13 +25,18 @@ const hopeless = new Set(["UNAUTHENTICATED", "FORBIDDEN", "UNKNOWN_ENV", "UNKNOW
 /** Episodes lost in a row, for each worker, after which the server is not coming back. */
 const LOST_IN_A_ROW = 5;
 
-/** @throws what is hopeless for every episode, and the signal's reason. What was played until then has been told. */
+/** The client has given up on its server: whatever is left would meet a closed client. The cause is what it met first. */
+export class ServerGone extends Error {
+  override readonly name = "ServerGone";
+}
+
+/** @throws {@link ServerGone}; what is hopeless for every episode, and the signal's reason. What was played until then has been told. */
 export async function runEpisodes(parts: RunParts): Promise<void> {
   const { episodes, concurrency, agent } = parts;
   const failed = new AbortController();
   const signal = AbortSignal.any([parts.signal, failed.signal]);
   const queue = episodes.values();
-  const lost = { inARow: 0 };
+  const lost: Lost = { inARow: 0 };
   const work = async () => {
     await using player = agent();
     for (const episode of queue) {
@@ -51,7 +56,13 @@ export async function runEpisodes(parts: RunParts): Promise<void> {
   signal.throwIfAborted();
 }
 
-async function playOne(episode: Planned, player: Agent, parts: RunParts, lost: { inARow: number }): Promise<void> {
+interface Lost {
+  inARow: number;
+  /** The last time that the socket was. */
+  connection?: unknown;
+}
+
+async function playOne(episode: Planned, player: Agent, parts: RunParts, lost: Lost): Promise<void> {
   const { retries, settings, signal, onRecord, onFailure, onMissing, concurrency } = parts;
   for (let attempt = 1; ; attempt++) {
     let steps = 0;
@@ -64,17 +75,28 @@ async function playOne(episode: Planned, player: Agent, parts: RunParts, lost: {
     } catch (error) {
       if (signal.aborted) return;
       const failure = failureOf(error);
+      // Says only that this side knows already.
+      if (isClosed(error)) throw gone(lost.connection ?? error);
+      if (failure?.name === "CONNECTION_LOST") lost.connection = error;
       // Not the wire's and not the client's: a bug, or an agent that does not start.
       if (failure === undefined || hopeless.has(failure.name)) throw error;
       onFailure({ key: episode.key, attempt, error: failure, steps });
       if (attempt > retries || !isRetryable(error)) {
         onMissing(episode);
-        if (++lost.inARow >= LOST_IN_A_ROW * concurrency) throw error;
-        return;
+        if (++lost.inARow < LOST_IN_A_ROW * concurrency) return;
+        throw failure.name === "CONNECTION_LOST" ? gone(error) : error;
       }
       await pause(waitMs(error, attempt), signal);
     }
   }
+}
+
+function gone(cause: unknown): ServerGone {
+  return new ServerGone((cause as Error).message, { cause });
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof ClientError && error.code === "CLOSED";
 }
 
 function failureOf(error: unknown): { name: string; message: string } | undefined {

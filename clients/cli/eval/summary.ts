@@ -22,6 +22,8 @@ export interface Summary extends Figures {
   tasks: number;
   /** Failures of the agent, by name; their episodes count. */
   agentErrors: Record<string, number>;
+  /** What the first of each name said. */
+  agentErrorExamples: Record<string, string>;
   /** `missing`: episodes that do not count, by the name of their last failure. `attempts`: all failures of this run. */
   infrastructure: { missing: number; errors: Record<string, number>; attempts: number };
   families: Record<string, Figures>;
@@ -48,6 +50,9 @@ export function summarise({ planned, outcomes, failures, solvedAt }: Played): Su
     tasks: new Set(planned.map(({ task }) => task?.id)).size,
     ...figures(counted, solvedAt),
     agentErrors: count(counted.flatMap(({ error }) => error?.name ?? [])),
+    agentErrorExamples: Object.fromEntries(
+      counted.toReversed().flatMap(({ error }) => (error === null ? [] : [[error.name, error.message]])),
+    ),
     infrastructure: {
       missing: missing.length,
       errors: count(missing.map(({ key }) => lastFailure.get(key) ?? "NOT_PLAYED")),

@@ -42,12 +42,14 @@ export interface Finding {
   message: string;
   /** Where it was first seen. */
   at?: Place;
+  /** Other tasks that have the same fault, in the order they were played. */
+  alsoAt?: readonly string[];
 }
 
-/** Collects findings; the same sentence about another seed or step is not news. */
+/** Collects findings; the same sentence about another seed or step is not news, about another task one word. */
 export class Findings {
   readonly list: Finding[] = [];
-  readonly #said = new Set<string>();
+  readonly #said = new Map<string, { finding: Finding; tasks: Set<string> }>();
 
   error(rule: Rule, message: string, at?: Place): void {
     this.#add({ severity: "error", rule, message, ...(at === undefined ? {} : { at }) });
@@ -60,9 +62,15 @@ export class Findings {
   #add(finding: Finding): void {
     // Numbers differ from seed to seed in what is the same fault.
     const key = `${finding.rule} ${finding.message.replaceAll(/\d+/g, "#")}`;
-    if (this.#said.has(key)) return;
-    this.#said.add(key);
-    this.list.push(finding);
+    const { task } = finding.at ?? {};
+    const said = this.#said.get(key);
+    if (said === undefined) {
+      this.#said.set(key, { finding, tasks: new Set(task === undefined ? [] : [task]) });
+      this.list.push(finding);
+    } else if (task !== undefined && !said.tasks.has(task)) {
+      said.tasks.add(task);
+      said.finding.alsoAt = [...(said.finding.alsoAt ?? []), task];
+    }
   }
 }
 

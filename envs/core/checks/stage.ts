@@ -19,6 +19,18 @@ export interface Start {
   task: unknown;
 }
 
+export interface CallBegins {
+  call: Call;
+  at: Place;
+}
+
+let told: ((begins: CallBegins) => void) | undefined;
+
+/** Of each call before it begins, in every check of this thread: who watches it can then say which one never returned. */
+export function tellOfCalls(listener: (begins: CallBegins) => void): void {
+  told = listener;
+}
+
 type Call = "reset" | "step" | "reference" | "checkTask";
 
 const advice: Record<Call, string> = {
@@ -63,6 +75,7 @@ export class Stage {
     const watched: Record<string, unknown> = { ...inputs, task: start.task };
     const before = Object.entries(watched).map(([key, value]) => [key, textOf(value)] as const);
     for (const input of Object.values(inputs)) freeze(input);
+    told?.({ call: name, at });
     const listener = new Listener();
     const value = await this.#attempt(name, at, listener, () => work(this.#context(start, index, listener)));
     for (const source of listener.heard) {

@@ -1,4 +1,7 @@
+import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { tempFolder, trailgym } from "./command.ts";
 
@@ -216,5 +219,62 @@ describe("trailgym check-env", () => {
       code: 1,
       stderr: expect.stringMatching(/countdown-v1/) as string,
     });
+  });
+
+  test("ends a step that never returns, says which it was, and checks what is left", async () => {
+    await using folder = await tempFolder();
+    const file = folder.join("own.env.ts");
+    await writeFile(file, env("for (;;) state.n + by;"));
+    const { code, stdout } = await trailgym(["check-env", file, "countdown-v1", "--step-timeout-ms", "1500"]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/error +timeout: step 1 has not returned in 1.5 s: .*seed 0, step 1\)\ncountdown-v1: ok/);
+
+    await writeFile(file, "for (;;);");
+    const loading = await trailgym(["check-env", file, "--step-timeout-ms", "1500"]);
+    expect(loading).toMatchObject({ code: 1, stdout: "" });
+    expect(loading.stderr).toMatch(/own\.env\.ts: loading it has not returned/);
+
+    await writeFile(file, env("process.exit(0);"));
+    const left = await trailgym(["check-env", file]);
+    expect(left.code).toBe(1);
+    expect(left.stdout).toMatch(/error +throws: step 1 ended its thread/);
+  });
+
+  test("names the other tasks that have the same fault", async () => {
+    await using folder = await tempFolder();
+    const file = folder.join("own.env.ts");
+    const source = env("return { state, observation: { n: by }, reward: NaN, terminated: true };");
+    const ids = '["votes/0", "votes/1", "votes/2"]';
+    await writeFile(
+      file,
+      source
+        .replace("defineEnv }", "defineEnv, taskList }")
+        .replace("reset:", `tasks: () => taskList({ train: ${ids}.map((id) => ({ id })) }), reset:`),
+    );
+    const shown = await trailgym(["check-env", file]);
+    expect(shown.stdout).toMatch(/reward: .*task votes\/0.* \(and 2 more: votes\/1, votes\/2\)\n/);
+    const [report] = JSON.parse((await trailgym(["check-env", file, "--json"])).stdout) as { findings: object[] }[];
+    expect(report?.findings).toEqual([expect.objectContaining({ alsoAt: ["votes/1", "votes/2"] })]);
+  });
+
+  test("shows the line of a syntax error", async () => {
+    await using folder = await tempFolder();
+    const file = folder.join("own.env.ts");
+    await writeFile(file, "export const one = 1;\n\nconst = 3;\n");
+    const { code, stderr } = await trailgym(["check-env", file]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/own\.env\.ts:3\n$/);
+  });
+
+  test("takes a path for what it is where `npm run trailgym` was typed", async () => {
+    await using folder = await tempFolder();
+    await writeFile(
+      folder.join("own.env.ts"),
+      env("return { state: { n: state.n + by }, observation: { n: by }, reward: 1, terminated: true };"),
+    );
+    const root = path.resolve(import.meta.dirname, "../../..");
+    const npm = ["run", "-s", "--prefix", root, "trailgym", "--", "check-env", "own.env.ts"];
+    const { stdout } = await promisify(execFile)("npm", npm, { cwd: folder.path });
+    expect(stdout).toMatch(/^own-v1 .*: ok/);
   });
 });

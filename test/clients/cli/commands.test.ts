@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { serverUrl } from "../../../clients/cli/endpoint.ts";
 import type { Io } from "../../../clients/cli/io.ts";
 import { createProgram } from "../../../clients/cli/program.ts";
 import { tempFolder, trailgym } from "./command.ts";
@@ -80,6 +81,10 @@ describe("exit codes", () => {
       /never cross the wire/,
     ],
     [["list", "--server", "ws://127.0.0.1:1"], 1, "stderr", /^trailgym: .*trailgym serve.*\n$/],
+    [["list", "--server", "notaurl"], 2, "stderr", /not a server URL: notaurl; try ws:/],
+    [["list", "--server", "127.0.0.1:1", "--envs", "x.env.ts"], 2, "stderr", /--envs cannot be given/],
+    [["tasks", "x-v1", "--server", "127.0.0.1:1", "--tasks", "x"], 2, "stderr", /--tasks cannot be given/],
+    [["play", "x-v1", "--server", "127.0.0.1:1", "--envs", "x", "--tasks", "x"], 2, "stderr", /--envs and --tasks/],
     [["list", "--tasks", "/nowhere"], 1, "stderr", /^trailgym: \/nowhere: no such folder\n$/],
     [["play", "countdown-v1", "--actions", "/nowhere"], 2, "stderr", /--actions \/nowhere/],
   ] as const)("%j: %i", async (args, code, stream, said) => {
@@ -94,6 +99,21 @@ describe("exit codes", () => {
     const ran = await trailgym(["--verbose", "list", "--tasks", "/nowhere"]);
     expect(ran.code).toBe(1);
     expect(ran.stderr).toMatch(/\n {4}at .*datasets\.ts/);
+  });
+});
+
+describe("the URL of a server", () => {
+  test.each([
+    ["ws://gym:7474", "ws://gym:7474/rpc"],
+    ["ws://gym:7474/other", "ws://gym:7474/other"],
+    ["http://gym:7474/", "ws://gym:7474/rpc"],
+    ["https://gym", "wss://gym/rpc"],
+    ["localhost:7474", "ws://localhost:7474/rpc"],
+    ["[::1]:7474/x", "ws://[::1]:7474/x"],
+  ])("%s is %s", (text, url) => expect(serverUrl(text)).toBe(url));
+
+  test.each(["gym", "ftp://gym", "ws://", ""])("%j is none", (text) => {
+    expect(() => serverUrl(text)).toThrow(/not a server URL/);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Row } from "../../../clients/cli/demo/scene.ts";
-import { trailgym } from "./command.ts";
+import { start, trailgym } from "./command.ts";
 
 describe("trailgym demo", () => {
   test("plays every family of tasks and shows what happens when something goes wrong", async () => {
@@ -25,4 +25,15 @@ describe("trailgym demo", () => {
     expect(row(/the other copy/)).toEqual([0]);
     expect(row(/never returns is killed after \d+ ms/)).toEqual([1]);
   }, 120_000);
+
+  test("ends on Ctrl-C, and does not wait for the step that runs", async () => {
+    await using demo = start(["demo"]);
+    await new Promise<void>((resolve) => demo.child.stderr.once("data", () => resolve()));
+    // Two Python and JavaScript programs are starting now.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const began = performance.now();
+    demo.child.kill("SIGINT");
+    expect(await demo.ended).toMatchObject({ code: 130, stdout: "" });
+    expect(performance.now() - began).toBeLessThan(1_500);
+  });
 });

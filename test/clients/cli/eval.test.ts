@@ -208,6 +208,14 @@ describe("trailgym eval", () => {
     expect(stderr).toMatch(/trailgym: the agent "\/no\/such\/agent" does not start: there is no such program\n$/);
   });
 
+  test("says what an agent's failure was, and fails when no episode had an action", async () => {
+    await using folder = await tempFolder();
+    const ran = await trailgym([...countdown, "--episodes", "3", "--agent", "node nope.js"], { cwd: folder.path });
+    expect(ran.code).toBe(1);
+    expect(ran.stdout).toMatch(/3 of 3 episodes count[^]*AGENT_CRASHED 3\n {2}AGENT_CRASHED, such as: .*/);
+    expect(ran.stderr).toMatch(/no episode got as far as its first action/);
+  });
+
   test("plays on a server elsewhere, and cuts episodes at --max-steps", async () => {
     await using server = start(["serve", "--port", "0", "--json"]);
     const { url } = JSON.parse(await server.firstLine) as { url: string };

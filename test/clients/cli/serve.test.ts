@@ -51,6 +51,12 @@ describe("trailgym serve", () => {
     expect(await processesWith(server.instance)).toEqual([]);
   });
 
+  test("ends in order on a signal that comes as soon as it has said where it serves", async () => {
+    await using server = await serving();
+    server.child.kill("SIGINT");
+    expect((await server.ended).code).toBe(0);
+  });
+
   test("drains on the first signal and exits at once on the second", async () => {
     await using server = await serving(["--grace-ms", "60000"]);
     await using client = await connect(server.url, { reconnect: false });

@@ -150,7 +150,7 @@ describe("an import of Parquet", () => {
   );
 
   it("reports a file that is no Parquet once", async () => {
-    const { report } = await imported(textFile("x.parquet", "not parquet at all"));
+    const report = await importCodeGym([textFile("x.parquet", "not parquet at all")], { name: "x" }, () => undefined);
     expect(report.problems).toMatchObject([{ file: "x.parquet", line: 0 }]);
   });
 });

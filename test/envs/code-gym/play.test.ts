@@ -180,6 +180,12 @@ describe.each(programs)("a $language program", (program) => {
   it("that does not start is the task's fault, named with its id", async () => {
     const broken = await task({}, `${program.source}\n)`);
     await expect(start(broken)).rejects.toThrow(/task "(lamps|parcels)\/0": its program raised SyntaxError/);
+    const line = program.source.split("\n").length + 1;
+    expect(await check(broken)).toEqual([
+      expect.stringMatching(
+        new RegExp(`^its program raised SyntaxError: [^\\[(]*\\(programs/\\w+\\.(js|py):${line}\\)$`),
+      ),
+    ]);
   });
 });
 
@@ -222,7 +228,21 @@ describe("a program in JavaScript", () => {
       {},
       `${lamps}\ndelete program.tools.Spoil; delete program.tools.Read; program.solve = (call) => call("Done", { answer: { of: 3, on: 2 } });`,
     );
-    expect(await check(few)).toEqual(["it has 3 tools, fewer than 4"]);
+    expect(await check(few)).toEqual(["it has 3 tools, Observe and Done included, fewer than 4"]);
+  });
+
+  it("is found out by the check when the answer is seen before anything is done", async () => {
+    const told = await lampsTask({}, `${lamps}\nprogram.observe = () => 'on and of: {"of": 3, "on": 2}';`);
+    expect(await check(told)).toEqual(["the first Observe shows the reference answer"]);
+    const choice = await lampsTask({ question: 'Is it {"of":3,"on":2}?' }, await told.program.source());
+    expect(await check(choice)).toEqual([]);
+  });
+
+  it("that throws while it starts is one sentence of the check, with its file and innermost line", async () => {
+    const source = "const program = {\n  tools: {},\n  init: (payload) =>\n    payload.none.at,\n};";
+    expect(await check(await lampsTask({}, source))).toEqual([
+      "its program raised TypeError: Cannot read properties of undefined (reading 'at') (programs/lamps.js:4)",
+    ]);
   });
 
   it("may not define Observe or Done", async () => {
@@ -241,6 +261,14 @@ describe("a program in the released format", () => {
     expect(seen(player).content).toBe("2.0");
     await player.step({ tool: "WeighParcel", arguments: { index: 2 } });
     expect(seen(player).content).toBe("1152921504606846977");
+  });
+
+  it("that raises while it starts is one sentence of the check, with its file and innermost line", async () => {
+    const source = parcels.replace("return ParcelPairEnv(env_str=s)", "return 1 / 0");
+    const line = source.slice(0, source.indexOf("1 / 0")).split("\n").length;
+    expect(await check(await parcelsTask({}, source))).toEqual([
+      `its program raised ZeroDivisionError: division by zero (programs/parcels.py:${line})`,
+    ]);
   });
 
   it("gets integers beyond 2^53 from a model's text as they are", async () => {

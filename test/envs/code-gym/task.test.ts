@@ -38,15 +38,26 @@ describe("a dataset folder", () => {
   });
 
   it.each([
-    ["{", /memory\/tasks\.jsonl:2: .*not a JSON object/],
+    ["{", /memory\/tasks\.jsonl:2: not a JSON object: .* at column 2$/],
+    [
+      '{"id": "b", "program": x, "question": "?"}',
+      /tasks\.jsonl:2: not a JSON object: Unexpected token 'x' at column 24$/,
+    ],
+    ['{"id": "b"', /tasks\.jsonl:2: not a JSON object: .* at column 11$/],
+    ['{"id": tru, "b": [1, 2, 3, 4, 5]}', /tasks\.jsonl:2: .*column 11$/],
+    ["[]", /tasks\.jsonl:2: not a JSON object$/],
     [{ ...task, id: "b", program: "programs/none.js" }, /memory\/tasks\.jsonl:2: no such program file/],
     [{ ...task, id: "b", program: "../b.py" }, /tasks\.jsonl:2: program: a program is programs/],
     [{ ...task, id: "b", payload: undefined }, /tasks\.jsonl:2: a task has either payload or literal/],
     [{ ...task, id: "b", payload: undefined, literal: "{}" }, /tasks\.jsonl:2: a literal is for Python programs/],
     [{ ...task, id: "b", surprise: 1 }, /tasks\.jsonl:2: .*surprise/],
-    [task, /two tasks have the id "a\/0"/],
+    [task, /memory\/tasks\.jsonl:2: two tasks have the id "a\/0", the other is at memory\/tasks\.jsonl:1/],
   ])("with a bad line %j is refused, naming file and line", async (line, message) => {
     await expect(loadTasks([dataset(programs, task, line)])).rejects.toThrow(message);
+  });
+
+  it("without a task is refused by name", async () => {
+    await expect(loadTasks([dataset(programs, "", " ")])).rejects.toThrow(/^memory\/tasks\.jsonl: it is empty/);
   });
 
   it("of another environment, or without its files, is refused by name", async () => {
