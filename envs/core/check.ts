@@ -4,7 +4,7 @@ import { checkDefinition } from "./checks/definition.ts";
 import { type Finding, Findings, messageOf } from "./checks/finding.ts";
 import { checkReplay, play } from "./checks/play.ts";
 import { type Actions, randomPlayer, referencePlayer } from "./checks/players.ts";
-import { type Lender, Stage, type Start } from "./checks/stage.ts";
+import { type CallBegins, type Lender, Stage, type Start } from "./checks/stage.ts";
 import { checkTasks, pickTasks } from "./checks/tasks.ts";
 import type { AnyEnv, Need } from "./define.ts";
 import type { TaskFiles } from "./tasks.ts";
@@ -26,6 +26,8 @@ export interface CheckOptions {
   actions?: Actions;
   /** A call that waits longer is a finding. A loop that never waits cannot be ended from here. Default 60,000. */
   callMs?: number;
+  /** Told of each call before it begins: who watches from another thread can then say which one never returned. */
+  onCall?: (begins: CallBegins) => void;
 }
 
 export interface CheckReport {
@@ -67,7 +69,7 @@ async function checkEpisodes(
     return;
   }
   const lender = needs.length > 0 ? await options.lend?.(needs) : undefined;
-  const stage = new Stage(definition, findings, lender, callMs);
+  const stage = new Stage(definition, findings, lender, callMs, options.onCall);
   const ids = source === undefined ? [undefined] : pickTasks(source, options.tasks ?? 3);
   for (const taskId of ids) {
     const task: unknown = taskId === undefined ? undefined : source?.get(taskId);

@@ -4,7 +4,7 @@ export { problemWith, sameJson, type JsonSchema } from "./arguments.ts";
 export { parseCall, toolAction, type ToolAction, type ToolCall } from "./call.ts";
 export { checkEnv, type CheckOptions, type CheckReport } from "./check.ts";
 export type { Finding, Rule } from "./checks/finding.ts";
-export type { Lender } from "./checks/stage.ts";
+export type { CallBegins, Lender } from "./checks/stage.ts";
 export {
   defineEnv,
   type AnyEnv,

@@ -1,7 +1,6 @@
 /** What do the thread that checks and the one that watches it say to each other? */
 
-import type { CheckReport } from "trailgym/env";
-import type { CallBegins } from "../../../envs/core/checks/stage.ts";
+import type { CallBegins, CheckReport } from "trailgym/env";
 import type { CheckSettings } from "./checks.ts";
 
 export interface Job {

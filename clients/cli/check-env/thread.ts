@@ -2,7 +2,6 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { checkEnv } from "trailgym/env";
-import { tellOfCalls } from "../../../envs/core/checks/stage.ts";
 import { createInterpreters } from "../compose.ts";
 import { Failure } from "../failure.ts";
 import { findChecks } from "./checks.ts";
@@ -18,7 +17,6 @@ const say = parentPort!.postMessage.bind(parentPort) as (message: FromThread) =>
 
 // A call that waits is checkEnv's own to end; what stops this is a loop that gives the thread to nobody.
 const alive = setInterval(() => say({ kind: "alive" }), ALIVE_MS);
-tellOfCalls((begins) => say({ kind: "call", ...begins }));
 
 try {
   const checks = await findChecks(envs, options);
@@ -31,6 +29,7 @@ try {
       tasks: perSplit,
       seeds: Array.from({ length: seeds }, (_, seed) => seed),
       callMs: Math.max(CALL_MS, stuckMs),
+      onCall: (begins) => say({ kind: "call", ...begins }),
       lend: () => interpreters,
     });
     say({ kind: "report", report });

@@ -24,13 +24,6 @@ export interface CallBegins {
   at: Place;
 }
 
-let told: ((begins: CallBegins) => void) | undefined;
-
-/** Of each call before it begins, in every check of this thread: who watches it can then say which one never returned. */
-export function tellOfCalls(listener: (begins: CallBegins) => void): void {
-  told = listener;
-}
-
 type Call = "reset" | "step" | "reference" | "checkTask";
 
 const advice: Record<Call, string> = {
@@ -49,14 +42,22 @@ export class Stage {
   hung = false;
   readonly #lender: Lender | undefined;
   readonly #callMs: number;
+  readonly #onCall: ((begins: CallBegins) => void) | undefined;
   /** Of the call that runs; calls follow one another. */
   #signal: AbortSignal = new AbortController().signal;
 
-  constructor(definition: AnyEnv, findings: Findings, lender: Lender | undefined, callMs: number) {
+  constructor(
+    definition: AnyEnv,
+    findings: Findings,
+    lender: Lender | undefined,
+    callMs: number,
+    onCall: ((begins: CallBegins) => void) | undefined,
+  ) {
     this.definition = definition;
     this.findings = findings;
     this.#lender = lender;
     this.#callMs = callMs;
+    this.#onCall = onCall;
   }
 
   /**
@@ -75,7 +76,7 @@ export class Stage {
     const watched: Record<string, unknown> = { ...inputs, task: start.task };
     const before = Object.entries(watched).map(([key, value]) => [key, textOf(value)] as const);
     for (const input of Object.values(inputs)) freeze(input);
-    told?.({ call: name, at });
+    this.#onCall?.({ call: name, at });
     const listener = new Listener();
     const value = await this.#attempt(name, at, listener, () => work(this.#context(start, index, listener)));
     for (const source of listener.heard) {
