@@ -8,6 +8,6 @@ export { methods, notifications, type MethodName, type ParamsOf, type ResultOf }
 export type { Autoreset } from "./methods/env-make.ts";
 export type { EnvEntry } from "./methods/env-list.ts";
 export { openrpc } from "./openrpc.ts";
-export type { Status, ToolSpec } from "./shapes.ts";
+export { tool, type Status, type ToolSpec } from "./shapes.ts";
 export { decode, encode, MAX_DEPTH, NdArray, ValueError, type Dtype, type Json, type Value } from "./values.ts";
 export { protocolVersions, subprotocol } from "./version.ts";

@@ -1,10 +1,14 @@
 /** "Did you mean": the known names nearest to a wrong one. */
 
+const maxLength = 100;
+
 /** At most three names within a third of the longer length in edits, nearest first. */
 export function closest(wrong: string, names: Iterable<string>): string[] {
+  // A wrong name of this length is no slip of the pen, and comparing it with thousands takes seconds.
+  if (wrong.length > maxLength) return [];
   const near: { name: string; distance: number }[] = [];
   for (const name of names) {
-    const limit = Math.ceil(Math.max(wrong.length, name.length) / 3);
+    const limit = Math.min(6, Math.ceil(Math.max(wrong.length, name.length) / 3));
     if (Math.abs(name.length - wrong.length) > limit) continue;
     const distance = edits(wrong, name);
     if (distance <= limit) near.push({ name, distance });

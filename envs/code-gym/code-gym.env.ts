@@ -6,14 +6,13 @@ import {
   toolbox,
   type EnvContext,
   type Toolbox,
-  type ToolboxEntry,
   type ToolResult,
 } from "trailgym/env";
 import { z } from "zod";
 import { checkTask } from "./check.ts";
 import { aliases, shownName } from "./names.ts";
 import { describe, failure, solve, start, step, type Stepped } from "./program.ts";
-import { DEFAULT_MAX_CALLS, ENV_ID, loadTasks, type CodeGymTask, type Program } from "./task.ts";
+import { DEFAULT_MAX_CALLS, ENV_ID, loadTasks, type CodeGymTask } from "./task.ts";
 
 type Context = EnvContext<CodeGymTask>;
 
@@ -70,15 +69,14 @@ function prompt(ctx: Context, options: { maxCalls: number | null }): string {
   ].join("\n");
 }
 
-/** A program's tools never change, so whoever asks first describes them for every episode. */
-const described = new WeakMap<Program, ToolboxEntry[]>();
+/** A task's tools never change, so whoever asks first describes them for every episode. */
 const boxes = new WeakMap<CodeGymTask, Toolbox>();
 
 async function toolsOf(ctx: Context, state: Uint8Array): Promise<Toolbox> {
   const { task } = ctx;
   const cached = boxes.get(task);
   if (cached) return cached;
-  const entries = described.get(task.program) ?? (await describe(ctx, state));
+  const entries = await describe(ctx, state);
   const names = task.names ?? {};
   const shown = entries.map(({ spec, ...rest }) => {
     return { ...rest, tool: spec.name, spec: { ...spec, name: shownName(names, spec.name) } };
@@ -90,7 +88,6 @@ async function toolsOf(ctx: Context, state: Uint8Array): Promise<Toolbox> {
       names,
     ),
   );
-  described.set(task.program, entries);
   boxes.set(task, box);
   return box;
 }

@@ -12,8 +12,11 @@ const heading = /^\s*(Args|Arguments|Parameters|Params|Returns?|Raises|Yields|No
 const example = /Example Output|^\s*Examples?\b[^:]*:/i;
 const argument = /^\s*\*{0,2}(\w+)\s*(?:\((.*?)\))?\s*:\s*(.*)$/;
 
+/** What nobody reads to its end need not be searched to its end. */
+const maxLength = 8000;
+
 export function readDocstring(text: string): Docstring {
-  const lines = text.split("\n");
+  const lines = text.slice(0, maxLength).split("\n");
   const end = lines.findIndex((line) => example.test(line));
   const sections = sectionsOf(end < 0 ? lines : lines.slice(0, end));
   const returns = joined(sections.get("return") ?? []);

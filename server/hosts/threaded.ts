@@ -97,7 +97,15 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
     // Until the module is loaded there is no pulse to miss.
     const thread: Thread = { worker, cells, calls: new Map(), stuck: false, pulse: -1, pulseAt: Infinity };
     threads.add(thread);
-    worker.on("message", (message: FromThread) => receive(thread, message));
+    worker.on("message", (message: FromThread) => {
+      try {
+        receive(thread, message);
+      } catch (error) {
+        // The environment has its thread's port too, and may have said anything.
+        lose(thread, `its thread said what cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+        void worker.terminate();
+      }
+    });
     worker.on("error", (error: Error) => lose(thread, error.message));
     worker.on("exit", () => lose(thread, "it ended its own thread"));
     return thread;
@@ -114,15 +122,18 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
     if (call === undefined) return;
     switch (message.type) {
       case "done":
-        thread.calls.delete(call.id);
-        return call.resolve(decode(message.outcome));
+        call.resolve(decode(message.outcome));
+        return void thread.calls.delete(call.id);
       case "failed":
         thread.calls.delete(call.id);
         return call.reject(errorOf(message));
       case "log":
         return call.trial.log(message.message, message.fields);
       case "progress":
-        return call.trial.progress(message.fraction, message.message);
+        return call.trial.progress(
+          Number(message.fraction),
+          message.message === undefined ? undefined : String(message.message).slice(0, 1000),
+        );
       case "interpret":
         return void interpret(call.trial, message).then((answer) =>
           post(thread, { type: "interpreted", id: call.id, ask: message.ask, answer }),

@@ -36,6 +36,8 @@ export class Child {
       stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", "pipe"],
       // Nothing of the server's environment, in particular no secret. The zone and locale are part of what a program computes.
       env: { TZ: "UTC", LC_ALL: "en_US.UTF-8", NODE_NO_WARNINGS: "1" },
+      // A group of its own: Ctrl-C in the server's terminal must not reach the calls that the server still waits for.
+      detached: true,
       windowsHide: true,
     });
     const pipes = this.#process.stdio as (Readable | Writable | null | undefined)[];

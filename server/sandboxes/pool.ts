@@ -181,8 +181,8 @@ export class Pool implements AsyncDisposable {
     this.#replace(slot);
     if (expired) job.resolve({ status: "timeout" });
     else if (this.#disposed) job.reject(new SandboxLost("the interpreters were closed during the call"));
-    else if (answer.signal !== "SIGKILL") job.resolve(outcomeOfExit(answer));
-    // Not ours: an operator or the kernel took the process. The call is pure, so it may run again; once.
+    else if (ofProgram(answer)) job.resolve(outcomeOfExit(answer));
+    // Not the program's: an operator or the kernel took the process. The call is pure, so it may run again; once.
     else if (job.lost) job.reject(new SandboxLost(`an interpreter process was killed twice: ${describeExit(answer)}`));
     else this.#again(job);
   }
@@ -276,6 +276,13 @@ function outcomeOf(head: ReplyHead, value: Buffer, state: Buffer): InterpreterOu
     case "unknownProgram":
       return { status: "crashed", message: "the process lost the program it was sent" };
   }
+}
+
+/** Signals by which V8 or a program that broke it ends a process. Any other came from outside. */
+const crashes: ReadonlySet<string> = new Set(["SIGABRT", "SIGSEGV", "SIGILL", "SIGTRAP", "SIGBUS", "SIGFPE"]);
+
+function ofProgram({ signal }: Exit): boolean {
+  return signal === null || signal === OUT_OF_MEMORY_SIGNAL || crashes.has(signal);
 }
 
 function outcomeOfExit(exit: Exit): InterpreterOutcome {

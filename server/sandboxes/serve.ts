@@ -13,6 +13,8 @@ export interface Engine {
 }
 
 export function guard(): Guard {
+  // A service manager signals every process it finds; this one ends with its server, or when its server says so.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, () => undefined);
   // The main thread may be in an endless loop of a program, so another thread watches the lifeline and the memory.
   const shared = new Int32Array(new SharedArrayBuffer(8));
   const worker = new Worker(beside(import.meta.url, "./watch.ts"), {

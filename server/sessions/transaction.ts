@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { nextSeed, type ResetOutcome, rng, type StepOutcome } from "trailgym/env";
-import { encode, type Json, type Value, ValueError, WireError } from "trailgym/protocol";
-import type { z } from "zod";
+import { encode, type Json, tool, type ToolSpec, type Value, ValueError, WireError } from "trailgym/protocol";
+import { z } from "zod";
 import { closest } from "../closest.ts";
 import type { Episode } from "../journal/journal.ts";
 import type { HostedEnv } from "../registry.ts";
@@ -55,7 +55,7 @@ export function chooseStart(
 }
 
 function unknownTask(env: HostedEnv, task: string): WireError {
-  const ids = env.tasks?.list(undefined, undefined, 10_000).tasks.map(({ id }) => id) ?? [];
+  const ids = env.tasks?.list(undefined, undefined, 1000).tasks.map(({ id }) => id) ?? [];
   const suggestions = closest(task, ids);
   const hint = suggestions.length > 0 ? `; did you mean "${suggestions[0]}"?` : "; env/tasks names those there are";
   return WireError.of("UNKNOWN_TASK", `${env.id} has no task "${task}"${hint}`, { suggestions });
@@ -87,14 +87,14 @@ export async function tryReset(env: HostedEnv, start: Start, trial: Trial): Prom
     ...start,
     index: 0,
     status: "running",
-    tools: outcome.tools,
+    tools: outcome.tools === undefined ? undefined : toolsOf(env, outcome.tools),
     episodeReturn: 0,
   };
 }
 
 /** @throws WireError INVALID_ACTION before anything ran; otherwise as {@link Trial.run}. */
 export async function tryStep(env: HostedEnv, episode: Episode, action: Value, trial: Trial): Promise<Transition> {
-  const parsed = env.action.safeParse(action);
+  const parsed = guarded(env, "the action schema", () => env.action.safeParse(action));
   if (!parsed.success) {
     const issues = issuesOf(parsed.error);
     throw WireError.of("INVALID_ACTION", `not an action of ${env.id}: ${describe(issues)}`, { issues });
@@ -122,6 +122,16 @@ export async function tryStep(env: HostedEnv, episode: Episode, action: Value, t
       episodeReturn: episode.episodeReturn + reward,
     },
   };
+}
+
+function toolsOf(env: HostedEnv, tools: unknown): readonly ToolSpec[] {
+  const parsed = conform(env, "tools", z.array(tool), tools);
+  try {
+    return frozenJson(parsed, "tools") as unknown as readonly ToolSpec[];
+  } catch (error) {
+    if (error instanceof ValueError) throw fault(env.id, error.message);
+    throw error;
+  }
 }
 
 type Checked = Pick<Episode, "state" | "stateDigest" | "observation" | "info">;
@@ -164,10 +174,19 @@ function frozenJson(value: unknown, path: string): Json {
 }
 
 function conform(env: HostedEnv, what: string, schema: z.ZodType, value: unknown): unknown {
-  const parsed = schema.safeParse(value);
+  const parsed = guarded(env, `the schema of ${what}`, () => schema.safeParse(value));
   if (parsed.success) return parsed.data;
   const issues = issuesOf(parsed.error).map(({ path, message }) => ({ path: join(what, path), message }));
   throw fault(env.id, describe(issues));
+}
+
+/** A schema's own code (a refinement, a transform) is the environment's too. @throws WireError ENV_FAULT */
+function guarded<T>(env: HostedEnv, what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw fault(env.id, `${what} failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 export type Issue = { path: string; message: string };

@@ -1,8 +1,8 @@
 /**
  * How does one call into a Python program run? The process holds one program at a time, loaded into a pristine CPython.
  * Another program gets a pristine CPython again: the whole memory is copied back, so there is nothing that one program can do
- * to another. Between calls of the same program the memory is copied back only if something of it changed (watchers.ts,
- * bridge.py). The state is always loaded from its bytes.
+ * to another, and after each call the same is done to what its own program has become. The state is always loaded from its
+ * bytes.
  */
 
 import type { Reply, ReplyHead, RequestHead } from "../messages.ts";
@@ -78,8 +78,10 @@ export class PyodideEngine implements Engine {
         String(outputBytes),
         String(stateBytes),
       ]);
-      const { reply, restore, imports } = unpack(packed);
-      this.#dirty = this.#closeFiles() || this.#python.watchers.changed || restore;
+      const { reply, imports } = unpack(packed);
+      // Whatever a call touched, its program's globals or the settings of some module, ends with it: the memory goes back
+      // after each call. To tell which calls need it would take knowing every place where Python keeps something.
+      this.#dirty = true;
       this.#learn(head.key, imports);
       return this.#retireIfGrown(reply);
     } catch (error) {

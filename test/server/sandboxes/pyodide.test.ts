@@ -91,6 +91,41 @@ describe("a Python program", () => {
       signal,
     );
 
+  it.each([
+    [
+      "a setting of a module",
+      "import calendar",
+      "calendar.setfirstweekday((calendar.firstweekday() + 1) % 7); return calendar.firstweekday()",
+    ],
+    [
+      "the decimal context",
+      "import decimal\ndecimal.getcontext()",
+      "c = decimal.getcontext(); c.prec += 1; return c.prec",
+    ],
+    ["a function's attribute", "def g(): pass\ng.n = 0", "g.n += 1; return g.n"],
+    [
+      "an object that hides a field from pickle",
+      "class Hidden:\n    n = 0\n    def __reduce__(self): return (Hidden, ())\nh = Hidden()",
+      "h.n += 1; return h.n",
+    ],
+    ["a namespace", "import types\nns = types.SimpleNamespace(n=0)", "ns.n += 1; return ns.n"],
+    ["a class in a class in a class", "class A:\n  class B:\n    class C: n = 0", "A.B.C.n += 1; return A.B.C.n"],
+  ])("keeps nothing in %s for the next call", async (_what, top, body) => {
+    const source = `${top}\ndef f(state):\n    def run():\n        ${body}\n    return run(), state\n`;
+    const values = [];
+    for (let i = 0; i < 3; i++) values.push(((await call(source)) as { value: unknown }).value);
+    expect(values[0]).toBeTypeOf("number");
+    expect(values).toEqual([values[0], values[0], values[0]]);
+  });
+
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("goes on when somebody sends its process %s", async (signal) => {
+    const source = "def f(state):\n    n = 0\n    for i in range(3_000_000): n += i % 7\n    return n, state\n";
+    const running = call(source);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const pid of interpreters.pids("python")) process.kill(pid, signal);
+    expect(await running).toMatchObject({ status: "ok" });
+  });
+
   it("that takes over the encoder of its own replies ends its process, and nobody else's call", async () => {
     const evil = `
 import json

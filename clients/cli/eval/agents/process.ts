@@ -231,7 +231,11 @@ function readLine(line: string): Value {
       throw protocol(`the action cannot be read (${error.message})`, line);
     }
   }
-  if ("error" in answer) throw new AgentError("AGENT_GAVE_UP", String(answer.error));
+  if ("error" in answer)
+    throw new AgentError(
+      "AGENT_GAVE_UP",
+      typeof answer.error === "string" ? answer.error : JSON.stringify(answer.error),
+    );
   throw protocol('neither "action" nor "error" in it', line);
 }
 
