@@ -1,13 +1,6 @@
 /** CodeGym: a coding problem, solved not by writing code but by calling the tools of a program, one call per step. */
 
-import {
-  defineToolEnv,
-  parseCall,
-  toolbox,
-  type EnvContext,
-  type Toolbox,
-  type ToolResult,
-} from "trailgym/env";
+import { defineToolEnv, parseCall, toolbox, type EnvContext, type Toolbox, type ToolResult } from "trailgym/env";
 import { z } from "zod";
 import { checkTask } from "./check.ts";
 import { aliases, shownName } from "./names.ts";
