@@ -61,10 +61,12 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** A value that the wire cannot carry, or a tagged object that is malformed; `path` says where, as in `a.b[2]`. */
 export class ValueError extends Error {
   readonly path: string;
+  readonly problem: string;
   constructor(path: string, problem: string) {
     super(`${path || "value"}: ${problem}`);
     this.name = "ValueError";
     this.path = path;
+    this.problem = problem;
   }
 }
 
@@ -75,6 +77,30 @@ export class ValueError extends Error {
  * (which is also how a cycle ends).
  */
 export function encode(value: unknown, path = "", depth = 0): Json {
+  try {
+    return encodeAny(value, depth);
+  } catch (error) {
+    throw within(path, error);
+  }
+}
+
+/** The inverse of {@link encode}. @throws ValueError for malformed or unknown tags and for too deep nesting. */
+export function decode(json: Json, path = ""): Value {
+  try {
+    return decodeAny(json, 0);
+  } catch (error) {
+    throw within(path, error);
+  }
+}
+
+/** Paths are put together while an error travels up, so that a value without one pays nothing for them. */
+function within(place: string, error: unknown): unknown {
+  if (!(error instanceof ValueError) || place === "") return error;
+  const dot = error.path === "" || error.path.startsWith("[") ? "" : ".";
+  return new ValueError(`${place}${dot}${error.path}`, error.problem);
+}
+
+function encodeAny(value: unknown, depth: number): Json {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -82,28 +108,27 @@ export function encode(value: unknown, path = "", depth = 0): Json {
     case "number":
       return Number.isFinite(value) && !Object.is(value, -0) ? value : tagFloat(value);
     case "bigint":
-      return tagInt64(value, path);
+      return tagInt64(value);
     case "object":
-      return value === null ? null : encodeObject(value, path, depth);
+      return value === null ? null : encodeObject(value, depth);
     default:
-      throw new ValueError(path, `a ${typeof value} cannot cross the wire`);
+      throw new ValueError("", `a ${typeof value} cannot cross the wire`);
   }
 }
 
-function encodeObject(value: object, path: string, depth: number): Json {
-  if (value instanceof Uint8Array) return { $type: "bytes", base64: base64(value) };
-  if (value instanceof NdArray) return tagNdArray(value);
-  checkDepth(path, depth);
-  if (Array.isArray(value)) return encodeArray(value, path, depth);
+function encodeObject(value: object, depth: number): Json {
+  if (Array.isArray(value)) return mapArray(value, encodeAny, depth) as Json[];
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new ValueError(path, `a ${className(prototype)} cannot cross the wire`);
-  }
-  const encoded = mapObject(value as Record<string, unknown>, (item, key) =>
-    item === undefined ? undefined : encode(item, join(path, key), depth + 1),
-  ) as { [key: string]: Json };
+  if (prototype !== Object.prototype && prototype !== null) return encodeInstance(value, prototype);
+  const encoded = mapObject(value as Record<string, unknown>, encodeAny, depth) as { [key: string]: Json };
   // A `$type` that is undefined is left out, and then there is nothing to wrap.
   return Object.hasOwn(encoded, "$type") && encoded.$type !== undefined ? { $type: "object", value: encoded } : encoded;
+}
+
+function encodeInstance(value: object, prototype: unknown): Json {
+  if (value instanceof Uint8Array) return { $type: "bytes", base64: base64(value) };
+  if (value instanceof NdArray) return tagNdArray(value);
+  throw new ValueError("", `a ${className(prototype)} cannot cross the wire`);
 }
 
 /** For the message only: a prototype chain need not lead to a constructor at all. */
@@ -112,60 +137,58 @@ function className(prototype: unknown): string {
   return typeof constructor === "function" && constructor.name !== "" ? constructor.name : "class instance";
 }
 
-function encodeArray(value: readonly unknown[], path: string, depth: number): Json[] {
-  let copy: Json[] | undefined;
-  for (let i = 0; i < value.length; i++) {
-    const item = encode(value[i], `${path}[${i}]`, depth + 1);
-    if (copy === undefined && item !== value[i]) copy = value.slice(0, i) as Json[];
-    copy?.push(item);
-  }
-  return copy ?? (value as Json[]);
-}
-
-/** The inverse of {@link encode}. @throws ValueError for malformed or unknown tags and for too deep nesting. */
-export function decode(json: Json, path = "", depth = 0): Value {
+function decodeAny(json: Json, depth: number): Value {
   if (typeof json !== "object" || json === null) return json;
-  if (Array.isArray(json)) return decodeArray(json, path, depth);
-  if (Object.hasOwn(json, "$type")) return untag(json, path, depth);
-  return decodeFields(json, path, depth);
+  if (Array.isArray(json)) return mapArray(json, decodeAny, depth) as Value[];
+  if (Object.hasOwn(json, "$type")) return untag(json, depth);
+  return mapObject(json, decodeAny, depth) as Value;
 }
 
-// Depth counts the containers of the value, as in encode: a tag is not one, however deep it stands.
-function checkDepth(path: string, depth: number): void {
-  if (depth >= MAX_DEPTH) throw new ValueError(path, `nested deeper than ${MAX_DEPTH}`);
+// Depth counts the containers of the value: a tag is not one, however deep it stands.
+function checkDepth(depth: number): void {
+  if (depth >= MAX_DEPTH) throw new ValueError("", `nested deeper than ${MAX_DEPTH}`);
 }
 
-function decodeFields(json: { [key: string]: Json }, path: string, depth: number): Value {
-  checkDepth(path, depth);
-  return mapObject(json, (item, key) => decode(item, join(path, key), depth + 1)) as Value;
-}
-
-function decodeArray(json: Json[], path: string, depth: number): readonly Value[] {
-  checkDepth(path, depth);
-  let copy: Value[] | undefined;
-  for (let i = 0; i < json.length; i++) {
-    const item = decode(json[i] as Json, `${path}[${i}]`, depth + 1);
-    if (copy === undefined && item !== json[i]) copy = json.slice(0, i);
-    copy?.push(item);
+/** `array` itself when `map` changes no item; otherwise a copy. */
+function mapArray<T>(array: readonly T[], map: (item: T, depth: number) => unknown, depth: number): readonly unknown[] {
+  checkDepth(depth);
+  let copy: unknown[] | undefined;
+  let i = 0;
+  try {
+    for (; i < array.length; i++) {
+      const item = map(array[i] as T, depth + 1);
+      if (copy === undefined && item !== array[i]) copy = array.slice(0, i);
+      copy?.push(item);
+    }
+  } catch (error) {
+    throw within(`[${i}]`, error);
   }
-  return copy ?? json;
+  return copy ?? array;
 }
 
 /** `object` itself when `map` changes no value; otherwise a copy, safe for keys such as `__proto__`. */
 function mapObject<T>(
   object: { readonly [key: string]: T },
-  map: (item: T, key: string) => unknown,
+  map: (item: T, depth: number) => unknown,
+  depth: number,
 ): { readonly [key: string]: unknown } {
+  checkDepth(depth);
   let copy: Record<string, unknown> | undefined;
   const keys = Object.keys(object);
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string;
-    const item = map(object[key] as T, key);
-    if (copy === undefined && item !== object[key]) {
-      copy = {};
-      for (let j = 0; j < i; j++) define(copy, keys[j] as string, object[keys[j] as string]);
+  let i = 0;
+  try {
+    for (; i < keys.length; i++) {
+      const key = keys[i] as string;
+      const before = object[key] as T;
+      const item = before === undefined ? undefined : map(before, depth + 1);
+      if (copy === undefined && item !== before) {
+        copy = {};
+        for (let j = 0; j < i; j++) define(copy, keys[j] as string, object[keys[j] as string]);
+      }
+      if (copy !== undefined && item !== undefined) define(copy, key, item);
     }
-    if (copy !== undefined && item !== undefined) define(copy, key, item);
+  } catch (error) {
+    throw within(keys[i] as string, error);
   }
   return copy ?? object;
 }
@@ -181,8 +204,8 @@ function tagFloat(value: number): Json {
   return { $type: "float", value: Object.is(value, -0) ? "-0" : String(value) };
 }
 
-function tagInt64(value: bigint, path: string): Json {
-  if (BigInt.asIntN(64, value) !== value) throw new ValueError(path, "an integer beyond int64 cannot cross the wire");
+function tagInt64(value: bigint): Json {
+  if (BigInt.asIntN(64, value) !== value) throw new ValueError("", "an integer beyond int64 cannot cross the wire");
   return { $type: "int64", value: value.toString() };
 }
 
@@ -193,17 +216,17 @@ function tagNdArray(array: NdArray): Json {
 
 const floats: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity, "-0": -0 };
 
-function untag(json: { [key: string]: Json }, path: string, depth: number): Value {
+function untag(json: { [key: string]: Json }, depth: number): Value {
   const fields = (...names: string[]) => {
     const unknown = Object.keys(json).find((key) => key !== "$type" && !names.includes(key));
-    if (unknown !== undefined) throw new ValueError(path, `unknown key "${unknown.slice(0, 64)}" in a tagged value`);
+    if (unknown !== undefined) throw new ValueError("", `unknown key "${unknown.slice(0, 64)}" in a tagged value`);
     return names.map((name) => json[name]);
   };
   switch (json.$type) {
     case "float": {
       const [value] = fields("value");
       if (typeof value === "string" && Object.hasOwn(floats, value)) return floats[value] as number;
-      throw new ValueError(path, 'a float is one of "NaN", "Infinity", "-Infinity", "-0"');
+      throw new ValueError("", 'a float is one of "NaN", "Infinity", "-Infinity", "-0"');
     }
     case "int64": {
       const [value] = fields("value");
@@ -211,23 +234,23 @@ function untag(json: { [key: string]: Json }, path: string, depth: number): Valu
         const integer = BigInt(value);
         if (BigInt.asIntN(64, integer) === integer) return integer;
       }
-      throw new ValueError(path, "an int64 is a decimal string from -2^63 to 2^63-1");
+      throw new ValueError("", "an int64 is a decimal string from -2^63 to 2^63-1");
     }
     case "bytes":
-      return bytesOf(fields("base64")[0], path);
+      return bytesOf(fields("base64")[0]);
     case "ndarray":
-      return untagNdArray(fields("dtype", "shape", "base64"), path);
+      return untagNdArray(fields("dtype", "shape", "base64"));
     case "object": {
       const [value] = fields("value");
       if (typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, "$type")) {
-        return decodeFields(value, path, depth);
+        return mapObject(value, decodeAny, depth) as Value;
       }
-      throw new ValueError(path, 'a wrapped object holds a "value" with a "$type" key of its own');
+      throw new ValueError("", 'a wrapped object holds a "value" with a "$type" key of its own');
     }
     default:
       // What is not a string may be as large and deep as the frame that carried it: not repeated in the message.
       throw new ValueError(
-        path,
+        "",
         typeof json.$type === "string"
           ? `unknown $type ${JSON.stringify(json.$type.slice(0, 64))}`
           : "$type is no string",
@@ -235,29 +258,25 @@ function untag(json: { [key: string]: Json }, path: string, depth: number): Valu
   }
 }
 
-function untagNdArray([dtype, shape, data]: (Json | undefined)[], path: string): NdArray {
-  if (typeof dtype !== "string" || !Object.hasOwn(arrayTypes, dtype)) throw new ValueError(path, "unknown dtype");
+function untagNdArray([dtype, shape, data]: (Json | undefined)[]): NdArray {
+  if (typeof dtype !== "string" || !Object.hasOwn(arrayTypes, dtype)) throw new ValueError("", "unknown dtype");
   const isShape =
     Array.isArray(shape) && shape.every((n) => typeof n === "number" && Number.isSafeInteger(n) && n >= 0);
-  if (!isShape) throw new ValueError(path, "a shape is a list of sizes");
-  const bytes = bytesOf(data, path);
+  if (!isShape) throw new ValueError("", "a shape is a list of sizes");
+  const bytes = bytesOf(data);
   const ArrayType = arrayTypes[dtype as Dtype];
-  if (bytes.byteLength % ArrayType.BYTES_PER_ELEMENT !== 0) throw new ValueError(path, `data is not whole ${dtype}s`);
+  if (bytes.byteLength % ArrayType.BYTES_PER_ELEMENT !== 0) throw new ValueError("", `data is not whole ${dtype}s`);
   // slice(): a fresh, aligned buffer, whatever pool the decoder took its bytes from. Little-endian on every platform of V8.
   const array = new ArrayType(bytes.slice().buffer);
   if ((shape as number[]).reduce((product, n) => product * n, 1) !== array.length) {
-    throw new ValueError(path, "shape and data differ in size");
+    throw new ValueError("", "shape and data differ in size");
   }
-  if (!holds(dtype as Dtype, array)) throw new ValueError(path, "a bool is a byte 0 or 1");
+  if (!holds(dtype as Dtype, array)) throw new ValueError("", "a bool is a byte 0 or 1");
   return new NdArray(dtype as Dtype, shape as number[], array);
 }
 
-function bytesOf(text: Json | undefined, path: string): Uint8Array {
+function bytesOf(text: Json | undefined): Uint8Array {
   const bytes = typeof text === "string" ? unbase64(text) : undefined;
-  if (bytes === undefined) throw new ValueError(path, "not base64");
+  if (bytes === undefined) throw new ValueError("", "not base64");
   return bytes;
-}
-
-function join(path: string, key: string): string {
-  return path === "" ? key : `${path}.${key}`;
 }

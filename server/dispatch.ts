@@ -173,9 +173,7 @@ function parseParams(name: MethodName, raw: unknown): unknown {
     throw invalidParams(name, issuesOf(parsed.error));
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
-    // Its message begins with the path, which `describe` would say a second time.
-    const message = error.message.slice(`${error.path || "value"}: `.length);
-    throw invalidParams(name, [{ path: error.path, message }]);
+    throw invalidParams(name, [{ path: error.path, message: error.problem }]);
   }
 }
 
