@@ -12,10 +12,42 @@ export function canonical(value: unknown): string {
  * @throws ValueError for a number that JSON cannot write (a parsed 1e999): as `null` two values would share a text.
  */
 export function canonicalJson(json: Json): string {
-  if (typeof json === "number" && !Number.isFinite(json)) throw new ValueError("", `${json} is not a JSON number`);
+  // What is already in order, JSON.stringify writes in the same way and several times faster.
+  return inOrder(json) ? JSON.stringify(json) : write(json);
+}
+
+/** Whether every object's keys stand in canonical order. */
+function inOrder(json: Json): boolean {
+  if (typeof json === "number") return checkFinite(json);
+  if (typeof json !== "object" || json === null) return true;
+  if (Array.isArray(json)) return json.every(inOrder);
+  const keys = Object.keys(json);
+  return isSorted(keys) && keys.every((key) => json[key] === undefined || inOrder(json[key] as Json));
+}
+
+function isSorted(keys: readonly string[]): boolean {
+  for (let i = 1; i < keys.length; i++) if ((keys[i - 1] as string) > (keys[i] as string)) return false;
+  return true;
+}
+
+function write(json: Json): string {
+  if (typeof json === "number") return checkFinite(json) ? String(json) : "";
   if (typeof json !== "object" || json === null) return JSON.stringify(json);
-  if (Array.isArray(json)) return `[${json.map(canonicalJson).join(",")}]`;
-  const keys = Object.keys(json).filter((key) => json[key] !== undefined);
-  keys.sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonicalJson(json[key] as Json)}`).join(",")}}`;
+  let text = "";
+  if (Array.isArray(json)) {
+    for (const item of json) text += `${text === "" ? "" : ","}${write(item)}`;
+    return `[${text}]`;
+  }
+  const keys = Object.keys(json);
+  if (!isSorted(keys)) keys.sort();
+  for (const key of keys) {
+    const value = json[key];
+    if (value !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${write(value)}`;
+  }
+  return `{${text}}`;
+}
+
+function checkFinite(value: number): true {
+  if (!Number.isFinite(value)) throw new ValueError("", `${value} is not a JSON number`);
+  return true;
 }
