@@ -22,7 +22,7 @@ function inOrder(json: Json): boolean {
   if (typeof json !== "object" || json === null) return true;
   if (Array.isArray(json)) return json.every(inOrder);
   const keys = Object.keys(json);
-  return isSorted(keys) && keys.every((key) => json[key] === undefined || inOrder(json[key] as Json));
+  return isSorted(keys) && keys.every((key) => json[key] === undefined || inOrder(json[key]));
 }
 
 function isSorted(keys: readonly string[]): boolean {

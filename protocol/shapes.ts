@@ -4,7 +4,16 @@ import { z } from "zod";
 
 /** Any value of the codec; an environment's own schema says more. */
 export const value = z.unknown();
-export const record = z.record(z.string(), z.unknown());
+/** An object of values. Not `z.record`: that drops a key named `__proto__` without a word, and here every key is data. */
+export const record = z
+  .custom<Record<string, unknown>>(
+    (given) => typeof given === "object" && given !== null && !Array.isArray(given),
+    "Invalid input: expected an object",
+  )
+  .meta({ type: "object", additionalProperties: {} });
+
+/** Names that clients send: an environment, a task, a split. */
+export const name = z.string().max(256);
 
 export const sessionId = z.string().min(1).max(128).describe("a session of this principal");
 export const snapshotId = z.string().min(1).max(128).describe("a snapshot that this principal may read");

@@ -74,16 +74,17 @@ export function createDispatch(
     const request = checkRequest(message);
     if (request instanceof WireError) return textOf(failure(idOf(message), request));
     if (request.method === "$/cancel") {
-      cancel(connection, request);
-      // As a request it is answered like any unknown method; it is a notification.
-      if (request.id === undefined) return undefined;
+      // With an id it is answered like any unknown method: it is a notification.
+      if (request.id === undefined) return cancel(connection, request);
     }
     const { id } = request;
-    if (id !== undefined && id !== null && connection.running.has(id)) {
+    // Many may have the id null at once; none of those can be cancelled.
+    const named = id !== undefined && id !== null;
+    if (named && connection.running.has(id)) {
       return textOf(failure(id, invalidRequest(`id ${JSON.stringify(id)} is still running`)));
     }
     const entry = new Request(connection, id);
-    if (id !== undefined) connection.running.set(id, entry);
+    if (named) connection.running.set(id, entry);
     try {
       const response = rpc.hasMethod(request.method)
         ? await rpc.receive(request, { connection, request: entry })
@@ -92,7 +93,7 @@ export function createDispatch(
           : failure(id, methodNotFound(request.method));
       return response === null ? undefined : textOf(response);
     } finally {
-      if (id !== undefined && connection.running.get(id) === entry) connection.running.delete(id);
+      if (named) connection.running.delete(id);
     }
   }
 
@@ -186,9 +187,11 @@ function checkRequest(message: unknown): JSONRPCRequest | WireError {
   if (typeof message !== "object" || message === null || Array.isArray(message)) {
     return invalidRequest("a request is an object");
   }
-  const { jsonrpc, method, params, id } = message as { [key: string]: unknown };
+  const { jsonrpc, method, params, id, result, error } = message as { [key: string]: unknown };
   if (jsonrpc !== "2.0") return invalidRequest('"jsonrpc" must be "2.0"');
   if (typeof method !== "string") return invalidRequest('"method" must be a string');
+  if (result !== undefined || error !== undefined)
+    return invalidRequest("it has a result or an error, as a response has");
   if (!isId(id)) return invalidRequest('"id" must be a string, a number or null');
   if (params !== undefined && (typeof params !== "object" || params === null)) {
     return invalidRequest('"params" must be an object');
@@ -197,7 +200,8 @@ function checkRequest(message: unknown): JSONRPCRequest | WireError {
 }
 
 function isId(id: unknown): id is RequestId | undefined {
-  return id === undefined || id === null || typeof id === "number" || (typeof id === "string" && id.length <= 256);
+  if (typeof id === "number") return Math.abs(id) <= Number.MAX_SAFE_INTEGER;
+  return id === undefined || id === null || (typeof id === "string" && id.length <= 256);
 }
 
 /** JSON-RPC: the id of a bad request where it can be told, else null. A response's id belongs to somebody else. */
@@ -207,7 +211,7 @@ function idOf(message: unknown): RequestId {
   return method !== undefined && id !== undefined && isId(id) ? (id ?? null) : null;
 }
 
-function cancel(connection: Connection, request: JSONRPCRequest): void {
+function cancel(connection: Connection, request: JSONRPCRequest): undefined {
   const { id } = (request.params ?? {}) as { id?: RequestId };
   if (id !== undefined) connection.running.get(id)?.onCancel?.();
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { method } from "../method.ts";
-import { record, seq, sessionId } from "../shapes.ts";
+import { name, record, seq, sessionId } from "../shapes.ts";
 
 /** What happens after an episode's end; the names are Gymnasium's. */
 export const autoreset = z.enum(["disabled", "nextStep", "sameStep"]);
@@ -14,7 +14,7 @@ export const envMake = method({
     "`nextStep` lets that step's action go unused and answers with the next episode's first observation and reward 0; " +
     "`sameStep` resets within the step that ends the episode and gives its last values as `finalObservation`, `finalInfo`.",
   params: z.strictObject({
-    env: z.string(),
+    env: name,
     options: record.optional().describe("defaults for every reset of this session"),
     leaseMs: z
       .int()

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { method } from "../method.ts";
-import { record, resetResult, seq, sessionId } from "../shapes.ts";
+import { name, record, resetResult, seq, sessionId } from "../shapes.ts";
 
 export const envReset = method({
   name: "env/reset",
@@ -12,8 +12,8 @@ export const envReset = method({
     session: sessionId,
     seq: seq.optional(),
     seed: z.int().min(0).optional(),
-    task: z.string().optional(),
-    split: z.string().optional(),
+    task: name.optional(),
+    split: name.optional(),
     options: record.optional(),
     timeoutMs: z.int().min(1).max(86_400_000).optional(),
   }),

@@ -98,15 +98,20 @@ export class Trial implements EnvContext {
   async run<T>(work: () => T | Promise<T>): Promise<T> {
     const started = performance.now();
     try {
+      this.#assertGoing();
       const result = work();
       const value = result instanceof Promise ? await this.#before(result) : result;
       // A synchronous trial can't be interrupted by a timer; being late is judged when it returns.
       if (performance.now() - started > this.#options.timeoutMs) throw this.#deadline();
-      if (this.#ended !== undefined) throw this.#ended;
+      this.#assertGoing();
       return value;
     } catch (error) {
       throw this.#ended ?? this.#attribute(error);
     }
+  }
+
+  #assertGoing(): void {
+    if (this.#ended !== undefined) throw this.#ended;
   }
 
   async #before<T>(result: Promise<T>): Promise<T> {

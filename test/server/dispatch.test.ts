@@ -179,6 +179,18 @@ describe("$/cancel", () => {
   });
 });
 
+test("$/cancel with an id is an unknown method, and cancels nothing", async () => {
+  await using given = await played();
+  const { env, wire } = given;
+  const session = await begin(wire, "trouble-v1");
+  const reply = wire.request("env/step", { session, action: { do: "wait" } }, "mine");
+  await env.entered();
+  const refused = await wire.request("$/cancel", { id: "mine" }, "other");
+  expect(refused.error?.data?.name).toBe("METHOD_NOT_FOUND");
+  env.release();
+  expect((await reply).result).toMatchObject({ index: 1 });
+});
+
 test("an id that is still running is refused to a second request, and the first is answered all the same", async () => {
   await using given = await played();
   const { env, wire } = given;
