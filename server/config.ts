@@ -39,8 +39,10 @@ export interface ServerConfig {
   stepTimeoutMs: number;
   /** Default time after which a session that no socket holds is closed. */
   leaseMs: number;
-  /** A socket that does not answer a ping for this long is dropped. */
+  /** A socket that does not answer a ping for this long is dropped */
   heartbeatMs: number;
+  /** A socket that has not called `initialize` after this long is closed. */
+  initializeMs: number;
   /** How long a shutdown waits for running trials. */
   graceMs: number;
 }
@@ -61,5 +63,6 @@ export const defaults: ServerConfig = {
   stepTimeoutMs: 30_000,
   leaseMs: 600_000,
   heartbeatMs: 30_000,
+  initializeMs: 10_000,
   graceMs: 5_000,
 };

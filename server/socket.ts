@@ -14,6 +14,8 @@ export interface SocketParts {
 /** RFC 6455: the endpoint received data of a type it cannot accept. */
 const unsupportedData = 1003;
 const internalError = 1011;
+/** RFC 6455: the peer does not keep to the rules. */
+const policyViolation = 1008;
 /** The peer reads too slowly to be served. */
 const tryAgainLater = 1013;
 
@@ -27,6 +29,8 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
   let corked = false;
   let alive = true;
   let backlog = 0;
+  /** Characters of the largest reply that may still wait for the peer. */
+  let largest = 0;
 
   const heartbeat = setInterval(() => {
     // While the socket is not read, pongs are not either: a peer whose calls run, or who takes its replies, is alive.
@@ -58,8 +62,15 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
       });
   });
 
+  // A peer that never says who it is holds a socket for nothing.
+  const greeting = setTimeout(() => {
+    if (connection.principal === undefined) socket.close(policyViolation, "initialize was not called in time");
+  }, config.initializeMs);
+  greeting.unref();
+
   socket.on("close", () => {
     clearInterval(heartbeat);
+    clearTimeout(greeting);
     connection.release(now());
   });
   // `close` follows with the code that ws chose (1007 bad UTF-8, 1009 too big, 1002 protocol).
@@ -67,8 +78,11 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
 
   function send(text: string): void {
     if (socket.readyState !== socket.OPEN) return;
-    // Judged by what was left from before: one reply may be large, and a peer that reads gets it.
-    if (socket.bufferedAmount > 4 * config.maxBufferedBytes) return socket.close(tryAgainLater, "replies are not read");
+    // One reply may be larger than all that may wait: a peer that reads gets it, and is not closed for the next one.
+    if (socket.bufferedAmount > 4 * config.maxBufferedBytes + 3 * largest) {
+      return socket.close(tryAgainLater, "replies are not read");
+    }
+    largest = socket.bufferedAmount === 0 ? text.length : Math.max(largest, text.length);
     if (!corked) {
       corked = true;
       stream.cork();

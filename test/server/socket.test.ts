@@ -29,6 +29,19 @@ verifies("heartbeat/drops-the-dead", async () => {
   expect(await alive.call("env/list", {})).toHaveProperty("envs");
 });
 
+test("a socket that never initializes is closed, and one that did is kept", async () => {
+  await using server = await serverResource({ envs: [countdown], config: { initializeMs: 100 } });
+  const wire = await server.wire();
+  await using stranger = await tcp(server.port);
+  stranger.write(handshake());
+  await once(stranger, "data");
+  const [close] = (await once(stranger, "data")) as [Buffer];
+  expect([close[0], close.readUInt16BE(2)]).toEqual([0x88, 1008]);
+  stranger.end();
+  await until(() => server.server.sockets === 1);
+  expect(await wire.call("env/list", {})).toHaveProperty("envs");
+});
+
 test("a peer that is silent but answers pings is kept", async () => {
   await using server = await serverResource({ envs: [countdown], config: { heartbeatMs: 150 } });
   const wire = await server.wire();
@@ -107,6 +120,23 @@ test("a batch whose one reply is larger than what may be buffered reaches a peer
   const replies = await wire.batch(sessions.map((session) => ["env/step", { session, action }] as const));
   for (const { result } of replies) expect(result).toMatchObject({ index: 1 });
   expect(await wire.call("env/list", {})).toHaveProperty("envs");
+});
+
+test("a reply right behind such a batch does not close the socket", async () => {
+  const env = trouble();
+  await using server = await serverResource({ envs: [env.env], config: { maxBufferedBytes: megabyte } });
+  const wire = await server.wire();
+  const sessions = await Promise.all(Array.from({ length: 16 }, () => begin(wire, "trouble-v1")));
+  const action = { do: "swell", length: megabyte };
+  for (const session of sessions) await step(wire, session, action);
+  wire.pause();
+  const batch = wire.batch(sessions.map((session) => ["env/observe", { session }] as const));
+  const small = wire.call("env/list", {});
+  // Both replies are under way before the peer reads the first.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  wire.resume();
+  expect(await batch).toHaveLength(16);
+  expect(await small).toHaveProperty("envs");
 });
 
 test("calls of a socket that is gone are finished, and their sessions wait for another", async () => {
