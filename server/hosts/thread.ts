@@ -22,6 +22,12 @@ const aborts = new Map<number, AbortController>();
 const asked = new Map<number, (answer: InterpreterAnswer) => void>();
 let asks = 0;
 
+/** Log lines of one call that reach the server, and characters of each. */
+const maxLogLines = 1000;
+const maxLogLength = 8192;
+/** Between two progress reports of one call; the wire passes on as many. */
+const progressIntervalMs = 100;
+
 port.on("message", (message: ToThread) => {
   switch (message.type) {
     case "call":
@@ -78,8 +84,8 @@ function context(id: number, seed: number, index: number, task: unknown, signal:
     rng: rng(seed, index),
     signal,
     task,
-    log: (message, fields) => send({ type: "log", id, message, fields }),
-    progress: (fraction, message) => send({ type: "progress", id, fraction, message }),
+    log: logger(id),
+    progress: reporter(id),
     interpreter: (language): Interpreter => ({
       language,
       call(call) {
@@ -100,5 +106,26 @@ function context(id: number, seed: number, index: number, task: unknown, signal:
         });
       },
     }),
+  };
+}
+
+/** An environment that logs in a loop would keep the server busy with its words instead of with its neighbours. */
+function logger(id: number): EnvContext["log"] {
+  let lines = 0;
+  return (message, fields) => {
+    if (lines++ > maxLogLines) return;
+    const text = lines > maxLogLines ? "further lines of this call are not logged" : String(message);
+    const tooLong = fields !== undefined && JSON.stringify(fields).length > maxLogLength;
+    send({ type: "log", id, message: text.slice(0, maxLogLength), fields: tooLong ? { fields: "too long" } : fields });
+  };
+}
+
+function reporter(id: number): EnvContext["progress"] {
+  let last = -Infinity;
+  return (fraction, message) => {
+    const now = performance.now();
+    if (now - last < progressIntervalMs) return;
+    last = now;
+    send({ type: "progress", id, fraction, message });
   };
 }

@@ -27,6 +27,8 @@ interface Call {
   values: Json[];
   resolve: (outcome: unknown) => void;
   reject: (error: Error) => void;
+  /** Its thread died while it ran, and it could not be told by whom. */
+  lost?: boolean;
 }
 
 interface Thread {
@@ -70,7 +72,8 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
   } as ThreadedEnv;
 
   function place(call: Call): void {
-    const thread = free() ?? shortest();
+    // A call that may have killed its thread gets one of its own, so that the next death tells.
+    const thread = (call.lost === true ? another() : free()) ?? shortest();
     const { id, verb, trial, values } = call;
     post(thread, { type: "call", id, verb, seed: trial.seed, index: trial.index, task: trial.task, values });
     if (thread.calls.size === 0) thread.pulseAt = performance.now();
@@ -80,7 +83,11 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
 
   /** A thread that takes calls; undefined when all stand still and no more may be started. */
   function free(): Thread | undefined {
-    return [...threads].find(({ stuck }) => !stuck) ?? (threads.size < maxThreads ? start() : undefined);
+    return [...threads].find(({ stuck }) => !stuck) ?? another();
+  }
+
+  function another(): Thread | undefined {
+    return threads.size < maxThreads ? start() : undefined;
   }
 
   function shortest(): Thread {
@@ -119,7 +126,7 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
     }
     const call = thread.calls.get(message.id);
     // A late word about a call that moved to another thread, or was given up.
-    if (call === undefined) return;
+    if (call === undefined) return forsaken(thread, message);
     switch (message.type) {
       case "done":
         call.resolve(decode(message.outcome));
@@ -139,6 +146,13 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
           post(thread, { type: "interpreted", id: call.id, ask: message.ask, answer }),
         );
     }
+  }
+
+  /** Code that waits for an interpreter on behalf of nobody must not wait for ever. */
+  function forsaken(thread: Thread, message: FromThread): void {
+    if (message.type !== "interpret") return;
+    const failure = { kind: "other" as const, message: "this call goes on in another thread" };
+    post(thread, { type: "interpreted", id: message.id, ask: message.ask, answer: { failure } });
   }
 
   /** Moves calls away from a thread that stands still, all but the one it stands still in. */
@@ -203,12 +217,13 @@ export function threaded(definition: AnyEnv, file: string): ThreadedEnv {
   function lose(thread: Thread, why: string): void {
     if (!threads.delete(thread)) return;
     const current = Atomics.load(thread.cells, cell.current);
-    const culprits = [...thread.calls.values()].filter(({ id }) => current === 0 || id === current);
-    for (const call of culprits) {
-      thread.calls.delete(call.id);
-      call.reject(new Error(why));
+    const alone = thread.calls.size === 1;
+    for (const call of [...thread.calls.values()]) {
+      const guilty = current === 0 ? call.lost === true || alone : call.id === current;
+      if (guilty) call.reject(new Error(why));
+      else move(thread, Object.assign(call, { lost: current === 0 }));
     }
-    for (const call of thread.calls.values()) move(thread, call);
+    thread.calls.clear();
   }
 }
 

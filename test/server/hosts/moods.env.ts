@@ -4,7 +4,20 @@ import { defineEnv } from "trailgym/env";
 import { NdArray } from "trailgym/protocol";
 import { z } from "zod";
 
-const moods = ["calm", "loop", "loopLater", "hoard", "exit", "throw", "wait", "draw", "report"] as const;
+const moods = [
+  "calm",
+  "loop",
+  "loopLater",
+  "hoard",
+  "exit",
+  "throw",
+  "wait",
+  "draw",
+  "report",
+  "shout",
+  "dieLater",
+  "linger",
+] as const;
 
 export default defineEnv({
   id: "moods-v1",
@@ -46,6 +59,20 @@ export default defineEnv({
         });
       case "draw":
         return done(ctx.rng.float());
+      case "shout":
+        for (let i = 0; i < 100_000; i++) {
+          ctx.log(`line ${i}`, { i });
+          ctx.progress(i / 100_000);
+        }
+        return done();
+      case "dieLater":
+        // By then no call's synchronous code runs: whose doing it was cannot be told.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        setImmediate(() => process.exit(0));
+        return new Promise(() => undefined);
+      case "linger":
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return done();
       case "report":
         ctx.progress(0.5, "half");
         ctx.log("a line");

@@ -99,6 +99,29 @@ test("progress and log lines cross over", async () => {
   expect(seen).toEqual([0.5]);
 });
 
+test("a flood of log lines and reports is cut, and its step is answered", async () => {
+  const state = await reset();
+  let lines = 0;
+  let reports = 0;
+  const log = createLog("silent");
+  log.info = () => void lines++;
+  const t = new Trial(
+    { env: env.id, seed: 7, index: 1, task: undefined, needs: [], timeoutMs: 5000, onProgress: () => reports++ },
+    { ...lent, log },
+  );
+  await t.run(() => env.step(t, state, "shout") as Promise<unknown>);
+  expect(lines).toBe(1001);
+  expect(reports).toBeLessThan(50);
+});
+
+test("a thread that dies in nobody's turn costs only the call that did it", async () => {
+  const state = await reset();
+  const bad = step(state, "dieLater", 15_000).catch((error: unknown) => error);
+  const good = Promise.all([step(state, "linger", 15_000), step(state, "linger", 15_000)]);
+  await expect(bad).resolves.toMatchObject({ name: "ENV_FAULT" });
+  for (const { state: next } of await good) expect(next).toMatchObject({ count: 1 });
+});
+
 test("more loops than threads still end, each at its own deadline", async () => {
   const state = await reset();
   const ends = await Promise.allSettled(Array.from({ length: 12 }, () => step(state, "loop", 1500)));
