@@ -2,12 +2,21 @@
 
 import { randomUUID } from "node:crypto";
 import { nextSeed, type ResetOutcome, rng, type StepOutcome } from "trailgym/env";
-import { encode, type Json, tool, type ToolSpec, type Value, ValueError, WireError } from "trailgym/protocol";
+import {
+  canonicalJson,
+  encode,
+  type Json,
+  tool,
+  type ToolSpec,
+  type Value,
+  ValueError,
+  WireError,
+} from "trailgym/protocol";
 import { z } from "zod";
 import { closest } from "../closest.ts";
 import type { Episode } from "../journal/journal.ts";
 import type { HostedEnv } from "../registry.ts";
-import { digest } from "./digest.ts";
+import { digestOf } from "./digest.ts";
 import { freeze, lend } from "./freeze.ts";
 import { fault, type Trial } from "./trial.ts";
 
@@ -134,6 +143,9 @@ function toolsOf(env: HostedEnv, tools: unknown): readonly ToolSpec[] {
   }
 }
 
+/** Of a state's canonical text: every commit journals one, and a session keeps it in memory. */
+const maxStateLength = 64 * 2 ** 20;
+
 type Checked = Pick<Episode, "state" | "stateDigest" | "observation" | "info">;
 
 /** Holds what an environment returned against its own schemas and makes it immutable. @throws WireError ENV_FAULT */
@@ -149,10 +161,13 @@ function checked(
   const observation = conform(env, "observation", observationSchema, outcome.observation);
   try {
     const tagged = encode(state, "state");
+    const text = canonicalJson(tagged);
+    if (text.length > maxStateLength)
+      throw fault(env.id, `the state has ${text.length} characters as JSON, ${maxStateLength} are allowed`);
     freeze(state);
     return {
       state: state as Value,
-      stateDigest: digest(tagged),
+      stateDigest: digestOf(text),
       observation: frozenJson(observation, "observation"),
       info: frozenJson(info, "info") as { [key: string]: Json },
     };
