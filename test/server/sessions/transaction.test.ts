@@ -273,3 +273,23 @@ verifies("tasks/no-answers", async () => {
   expect((await wire.call("env/tasks", { env: "quiz-v1", split: "test" })).total).toBe(5);
   expect(await wire.fails("env/tasks", { env: "quiz-v1", split: "tes" })).toMatchObject(named("UNKNOWN_TASK"));
 });
+
+test("a state beyond every reason is the environment's fault, and nothing is committed", async () => {
+  const env = defineEnv({
+    id: "hoarder-v1",
+    summary: "Its state doubles without end.",
+    state: z.object({ text: z.string() }),
+    action: z.object({ length: z.int() }),
+    observation: z.null(),
+    options: z.object({}),
+    reset: () => ({ state: { text: "" }, observation: null }),
+    step: (_ctx, _state, { length }) => ({ state: { text: "x".repeat(length) }, observation: null }),
+  });
+  await using server = await serverResource({ envs: [env] });
+  const wire = await server.wire();
+  const session = await begin(wire, "hoarder-v1");
+  const error = await wire.fails("env/step", { session, action: { length: 64 * 2 ** 20 } });
+  expect(error).toMatchObject(named("ENV_FAULT"));
+  expect(error.message).toContain("67108864 are allowed");
+  expect(await step(wire, session, { length: 2 ** 20 })).toMatchObject({ index: 1 });
+});
