@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import type { ErrorName } from "./errors.ts";
 
-/** `trainer` may call everything; `agent` plays one episode (no reset); `observer` only reads. */
+/** `trainer` may call everything; `agent` plays one episode (no reset, and see `withheld`); `observer` only reads. */
 export const roles = ["trainer", "agent", "observer"] as const;
 export type Role = (typeof roles)[number];
 

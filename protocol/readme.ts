@@ -4,6 +4,7 @@ import { errorTable } from "./errors.ts";
 import { methods, notifications } from "./methods/index.ts";
 import { anyCall, jsonSchema } from "./openrpc.ts";
 import { protocolVersions, subprotocol } from "./version.ts";
+import { withheld } from "./withheld.ts";
 import type { z } from "zod";
 
 export function readme(): string {
@@ -13,6 +14,7 @@ export function readme(): string {
     Object.values(methods).map(methodSection).join("\n"),
     notificationTable(),
     sequence,
+    roleSection(),
     values,
     errors(),
   ].join("\n");
@@ -112,6 +114,20 @@ Each session counts its mutating calls (\`env/reset\`, \`env/step\`, \`env/resto
 
 Another call while a trial runs is SESSION_BUSY. A failed call (an error reply) does not consume its seq. \`timeoutMs\` is not part of "same params".
 `;
+
+function roleSection(): string {
+  const fields = (disclosure: string) =>
+    Object.keys(withheld)
+      .filter((field) => withheld[field] === disclosure)
+      .map((field) => `\`${field}\``)
+      .join(", ");
+  return `## Roles
+
+A token has one role. A \`trainer\` may call everything. An \`agent\` plays: it observes and steps, and cannot reset. An \`observer\` only reads. Sessions belong to a principal, and its tokens share them: a trainer makes and resets a session that its agent's token plays.
+
+Results for an agent lack the fields that its policy must not know, unless its token discloses them: with \`reward\` it gets ${fields("reward")}, with \`info\` it gets ${fields("info")}. What an environment says about its own failure (ENV_FAULT) is not repeated to an agent.
+`;
+}
 
 const values = `## Values
 

@@ -49,10 +49,10 @@ export type Status = z.infer<typeof status>;
 export const observed = z.looseObject({
   status,
   observation: value,
-  info: record,
+  info: record.optional(),
   index,
   seq: seq.describe("the seq that the next reset, step or restore will have"),
-  episodeReturn: z.number().describe("sum of this episode's rewards so far"),
+  episodeReturn: z.number().optional().describe("sum of this episode's rewards so far"),
   stateDigest: stateDigest.optional().describe("absent before the first reset"),
 });
 

@@ -1,6 +1,6 @@
 /** Every knob of the server, with its default. One flat list; units are in the names. */
 
-import type { Role } from "trailgym/protocol";
+import type { Disclosure, Role } from "trailgym/protocol";
 
 export interface TokenEntry {
   /** The bearer token's SHA-256 in hex; the token itself is never held. */
@@ -8,6 +8,8 @@ export interface TokenEntry {
   /** Whose sessions they are: sessions belong to a principal, tokens of one principal share them. */
   principal: string;
   role: Role;
+  /** What an agent with this token is told beyond observations. Default: neither rewards nor info. */
+  discloses?: readonly Disclosure[];
 }
 
 export interface ServerConfig {

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { closest } from "./closest.ts";
 import { type Connection, Request, type RequestId } from "./connection.ts";
 import { deeperThan } from "./depth.ts";
+import { disclosed } from "./disclosure.ts";
 import type { Handlers } from "./handlers.ts";
 import type { Metrics } from "./metrics.ts";
 import { JsonText } from "./sessions/session.ts";
@@ -112,7 +113,8 @@ export function createDispatch(
     const params = parseParams(name, rawParams);
     const handler = handlers[name] as (params: unknown, context: unknown) => unknown;
     try {
-      return await handler(params, { connection, request, caller });
+      const result = await handler(params, { connection, request, caller });
+      return caller === undefined ? result : disclosed(caller, result);
     } catch (error) {
       // What an environment says about its own failure may hold what an agent must not read.
       if (caller?.role !== "agent" || !(error instanceof WireError) || error.name !== "ENV_FAULT") throw error;

@@ -4,16 +4,16 @@ import { index, record, seq, sessionId, stateDigest, tool, value } from "../shap
 
 export const stepResult = z.looseObject({
   observation: value,
-  reward: z.number().describe("of this transition; always finite"),
+  reward: z.number().optional().describe("of this transition; always finite"),
   terminated: z.boolean().describe("the task ended the episode: nothing follows, do not bootstrap"),
   truncated: z.boolean().describe("cut short from outside the task: the next state still has value, bootstrap"),
-  info: record.describe("diagnostics; a policy must not read them"),
+  info: record.optional().describe("diagnostics; a policy must not read them"),
   index,
   stateDigest: stateDigest.optional(),
   finalObservation: value.optional().describe("with `sameStep` autoreset: the ended episode's last observation"),
   finalInfo: record.optional(),
   nextEpisode: z
-    .looseObject({ episode: z.string(), task: z.string().nullable(), seed: z.int(), tools: z.array(tool).optional() })
+    .looseObject({ episode: z.string(), task: z.string().nullable(), seed: z.int().optional(), tools: z.array(tool).optional() })
     .optional()
     .describe("the episode that autoreset began with this reply"),
 });

@@ -71,6 +71,11 @@ export const requirements = {
     promise: "what an environment says when it fails is not shown to an agent",
     source: "architecture.md §4",
   },
+  "roles/agents-see-no-reward": {
+    promise:
+      "an agent sees neither reward nor info nor what leads to the answer, in no reply, unless its token discloses them",
+    source: "wire.md Handshake and roles",
+  },
 
   // Deadlines and cancel
   "deadline/stops-the-work": {

@@ -4,7 +4,7 @@ import type { MethodName, Role } from "trailgym/protocol";
 import { methods } from "trailgym/protocol";
 import type { TokenEntry } from "trailgym/server";
 import { verifies } from "../e2e/verifies.ts";
-import { countdown, trouble } from "../resources/envs.ts";
+import { countdown, dice, trouble } from "../resources/envs.ts";
 import { begin, step } from "../resources/play.ts";
 import { serverResource } from "../resources/server.ts";
 import { named } from "../resources/wire.ts";
@@ -94,6 +94,68 @@ verifies("principals/apart", async () => {
   expect(await alice.call("env/observe", { session })).toMatchObject({ seq: 2 });
   await alice.call("env/close", { session });
   expect(await bob.fails("env/close", { session })).toMatchObject(named("FORBIDDEN"));
+});
+
+describe("an agent", () => {
+  const disclosing = [
+    ...tokens,
+    { ...entry("alice-told", "alice", "agent" as const), discloses: ["reward"] as const },
+    { ...entry("alice-told-all", "alice", "agent" as const), discloses: ["reward", "info"] as const },
+  ];
+
+  async function seenBy(token: string) {
+    const server = await serverResource({ envs: [dice], config: { tokens: disclosing } });
+    const trainer = await server.wire({ token: "alice-trains" });
+    const { session } = await trainer.call("env/make", { env: "dice-v1", autoreset: "sameStep" });
+    await trainer.call("env/reset", { session, seed: 3 });
+    const agent = await server.wire({ token });
+    const steps: object[] = [];
+    for (let i = 0; i < 20; i++) steps.push(await step(agent, session, { dice: 1 }));
+    const ended = steps.find((each) => "finalObservation" in each) as object;
+    const [observed, attached] = [
+      await agent.call("env/observe", { session }),
+      await agent.call("session/attach", { session }),
+    ];
+    await server[Symbol.asyncDispose]();
+    return { ended, observed, attached };
+  }
+
+  const fieldsOf = (value: unknown): string[] =>
+    typeof value === "object" && value !== null
+      ? [...new Set(Object.entries(value).flatMap(([key, item]) => [key, ...fieldsOf(item)]))].toSorted()
+      : [];
+  const secret = ["episodeReturn", "finalInfo", "info", "reward", "seed", "stateDigest"];
+
+  verifies("roles/agents-see-no-reward", async () => {
+    const { ended, observed, attached } = await seenBy("alice-plays");
+    for (const result of [ended, observed, attached]) {
+      expect(fieldsOf(result).filter((field) => secret.includes(field))).toEqual([]);
+    }
+    expect(ended).toHaveProperty("nextEpisode.episode");
+    expect(ended).toHaveProperty("terminated", true);
+    expect(attached).toHaveProperty("lastReply.observation");
+  });
+
+  test("is told what its token discloses", async () => {
+    const { ended, observed, attached } = await seenBy("alice-told");
+    expect(ended).toHaveProperty("reward");
+    expect(observed).toHaveProperty("episodeReturn");
+    expect(attached).toHaveProperty("lastReply.reward");
+    const told = fieldsOf([ended, observed, attached]).filter((field) => secret.includes(field));
+    expect(told).toEqual(["episodeReturn", "reward"]);
+    const all = await seenBy("alice-told-all");
+    expect(fieldsOf(all).filter((field) => secret.includes(field))).toEqual(secret);
+  });
+
+  test("gets a retried reply as it got the first", async () => {
+    await using server = await serverResource({ envs: [countdown], config: { tokens } });
+    const trainer = await server.wire({ token: "alice-trains" });
+    const session = await begin(trainer, "countdown-v1");
+    const agent = await server.wire({ token: "alice-plays" });
+    const first = await step(agent, session, { amount: 1 }, { seq: 1 });
+    expect(await step(agent, session, { amount: 1 }, { seq: 1 })).toEqual(first);
+    expect(await step(trainer, session, { amount: 1 }, { seq: 1 })).toMatchObject({ ...first, reward: 0, info: {} });
+  });
 });
 
 describe("an environment's failure", () => {
