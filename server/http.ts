@@ -5,7 +5,7 @@ import { openrpc } from "trailgym/protocol";
 
 export interface HttpParts {
   /** Prometheus text. */
-  metrics: () => string;
+  metrics: () => Promise<string>;
   /** Whether new sessions are taken. */
   ready: () => boolean;
 }
@@ -28,7 +28,7 @@ export function createHttp({
       case "/readyz":
         return ready() ? reply(200, "text/plain", "ok\n") : reply(503, "text/plain", "draining\n");
       case "/metrics":
-        return reply(200, "text/plain; version=0.0.4", metrics());
+        return void metrics().then((text) => reply(200, "text/plain; version=0.0.4", text));
       case "/openrpc.json":
         return reply(200, "application/json", document);
       case "/rpc":

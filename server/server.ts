@@ -59,8 +59,8 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   const journal = parts.journal ?? memoryJournal(config.keptReplies, config.maxSnapshots);
   const lent: Lent = { interpreter: (language) => interpreters.interpreter(language), log };
   const { maxSessions, maxMessageBytes, maxBatch } = config;
-  const table = new SessionTable({ registry, journal, lent, maxSessions, maxMessageBytes, now });
   const metrics = new Metrics();
+  const table = new SessionTable({ registry, journal, lent, metrics, maxSessions, maxMessageBytes, now });
   let draining = false;
 
   const version = parts.version ?? "0.0.0";
@@ -76,9 +76,11 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     handleProtocols,
   });
   sockets.on("connection", (socket, request) => serveSocket(socket, request, { config, dispatch, now }));
+  metrics.gauge("sessions", "Open sessions.", () => table.size);
+  metrics.gauge("sockets", "Connected sockets.", () => sockets.clients.size);
   const http = createHttpServer(
     createHttp({
-      metrics: () => metrics.text({ sessions: table.size, sockets: sockets.clients.size }),
+      metrics: () => metrics.text(),
       ready: () => !draining,
     }),
   );

@@ -35,7 +35,7 @@ const layers: Record<string, Layer> = {
   },
   server: {
     own: ["env", "pheromone", "protocol"],
-    packages: ["json-rpc-2.0", "pino", "ws", "zod"],
+    packages: ["json-rpc-2.0", "pino", "prom-client", "ws", "zod"],
     node: true,
     why: "the host; names no environment",
   },

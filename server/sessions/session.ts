@@ -2,6 +2,7 @@
 
 import { canonicalJson, type Json, WireError } from "trailgym/protocol";
 import type { Episode, Journal, SessionRecord } from "../journal/journal.ts";
+import type { Metrics } from "../metrics.ts";
 import type { HostedEnv } from "../registry.ts";
 import { type Lent, Trial } from "./trial.ts";
 
@@ -57,6 +58,7 @@ export interface SessionParts {
   env: HostedEnv;
   journal: Journal;
   lent: Lent;
+  metrics: Metrics;
   maxMessageBytes: number;
   now: () => number;
 }
@@ -150,6 +152,8 @@ export class Session {
   }
 
   async #run(call: Call, running: Running): Promise<JsonText> {
+    const { metrics } = this.#parts;
+    const started = performance.now();
     try {
       const { episode, result } = await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
       // A synchronous trial is over before a cancel or close that came with it can end it: nobody wants its value any more.
@@ -162,7 +166,11 @@ export class Session {
       const record = { ...this.#record, seq: seq + 1, episode };
       await this.#parts.journal.append(record, { seq, call: call.key, result: text });
       this.#record = record;
+      metrics.committed(this.env.id, (performance.now() - started) / 1000);
       return new JsonText(text);
+    } catch (error) {
+      metrics.uncommitted(this.env.id, error instanceof WireError ? error.name : "INTERNAL_ERROR");
+      throw error;
     } finally {
       this.#running = undefined;
       // An environment that kept its context may not report on a call that has been answered.

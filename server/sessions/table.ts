@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { WireError } from "trailgym/protocol";
 import type { Episode, Journal, SessionRecord, SessionSettings } from "../journal/journal.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Principal } from "../principals.ts";
 import type { Registry } from "../registry.ts";
 import { Session } from "./session.ts";
@@ -14,6 +15,7 @@ export interface TableParts {
   registry: Registry;
   journal: Journal;
   lent: Lent;
+  metrics: Metrics;
   maxSessions: number;
   maxMessageBytes: number;
   now: () => number;
@@ -41,11 +43,11 @@ export class SessionTable {
 
   /** @throws WireError UNKNOWN_ENV, CAPACITY */
   async create(principal: string, env: string, settings: SessionSettings, episode?: Episode): Promise<Session> {
-    const { registry, journal, lent, maxMessageBytes, now } = this.#parts;
+    const { registry, journal, lent, metrics, maxMessageBytes, now } = this.#parts;
     const hosted = registry.get(env);
     this.reserve(1);
     const record: SessionRecord = { id: `s-${randomUUID()}`, principal, env, settings, seq: 0, episode };
-    const session = new Session(record, { env: hosted, journal, lent, maxMessageBytes, now });
+    const session = new Session(record, { env: hosted, journal, lent, metrics, maxMessageBytes, now });
     this.#open.set(record.id, session);
     try {
       await journal.open(record);

@@ -16,8 +16,9 @@ verifies("openrpc/served", async () => {
 test("health, readiness and metrics are plain text", async () => {
   await using server = await serverResource({ envs: [countdown] });
   const wire = await server.wire();
-  await begin(wire, "countdown-v1");
+  const session = await begin(wire, "countdown-v1");
   await wire.request("no/such", {});
+  await wire.request("env/step", { session, action: { amount: 9 } });
   for (const path of ["/healthz", "/readyz"]) {
     const response = await fetch(server.http + path);
     expect([response.status, await response.text()]).toEqual([200, "ok\n"]);
@@ -25,7 +26,9 @@ test("health, readiness and metrics are plain text", async () => {
   const metrics = await (await fetch(`${server.http}/metrics?x=1`)).text();
   expect(metrics).toMatch(/^trailgym_sessions 1$/m);
   expect(metrics).toMatch(/^trailgym_sockets 1$/m);
-  expect(metrics).toMatch(/^trailgym_messages_total 4$/m);
+  expect(metrics).toMatch(/^trailgym_messages_total 5$/m);
+  expect(metrics).toMatch(/^trailgym_call_seconds_count\{env="countdown-v1"\} 1$/m);
+  expect(metrics).toMatch(/^trailgym_uncommitted_total\{env="countdown-v1",cause="INVALID_ACTION"\} 1$/m);
   expect(metrics).toMatch(/^trailgym_errors_total\{name="METHOD_NOT_FOUND"\} 1$/m);
 });
 

@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createLog, createRegistry, memoryJournal } from "trailgym/server";
 import { Connection } from "../../../server/connection.ts";
+import { Metrics } from "../../../server/metrics.ts";
 import { SessionTable } from "../../../server/sessions/table.ts";
 import { verifies } from "../../e2e/verifies.ts";
 import { countdown } from "../../resources/envs.ts";
@@ -100,7 +101,7 @@ test("a socket keeps nothing of the sessions that it saw end", async () => {
   };
   const registry = await createRegistry([countdown]);
   const limits = { maxSessions: 10, maxMessageBytes: 1000 };
-  const table = new SessionTable({ registry, journal, lent, ...limits, now: () => 0 });
+  const table = new SessionTable({ registry, journal, lent, metrics: new Metrics(), ...limits, now: () => 0 });
   const connection = new Connection(() => undefined);
   const settings = { options: {}, leaseMs: 1000, stepTimeoutMs: 1000, autoreset: "disabled", digest: "step" } as const;
   const hold = async () => {
