@@ -2,11 +2,13 @@
 
 import type { z } from "zod";
 import type { ToolSpec } from "trailgym/protocol";
+import type { Model } from "./model.ts";
 import type { Rng } from "./rng.ts";
 import type { Interpreter, Language } from "./sandbox.ts";
 import type { TaskFiles, TaskSource } from "./tasks.ts";
 
-export type Need = `interpreter:${Language}`;
+/** `model` is lent where one is configured, and asks for nothing where none is. */
+export type Need = `interpreter:${Language}` | "model";
 
 /** What the engine lends to one reset or step. Nothing of it may be kept for another call. */
 export interface EnvContext<Task = unknown> {
@@ -22,6 +24,8 @@ export interface EnvContext<Task = unknown> {
   progress(fraction: number, message?: string): void;
   /** @throws SandboxUnavailable when this server has no such interpreter. Must be named in `needs`. */
   interpreter(language: Language): Interpreter;
+  /** Undefined where whoever runs the server has configured none. Must be named in `needs`. */
+  readonly model?: Model | undefined;
 }
 
 export interface ResetOutcome<State, Observation> {

@@ -20,11 +20,11 @@ export function checkDefinition(definition: AnyEnv, findings: Findings): boolean
   if (maxEpisodeSteps !== undefined && !(Number.isSafeInteger(maxEpisodeSteps) && maxEpisodeSteps > 0)) {
     findings.error("definition", `maxEpisodeSteps is ${maxEpisodeSteps}: give a whole number from 1, or leave it out`);
   }
-  const unknown = needs.filter((need) => !/^interpreter:(javascript|python)$/.test(need));
+  const unknown = needs.filter((need) => !/^(interpreter:(javascript|python)|model)$/.test(need));
   for (const need of unknown) {
     findings.error(
       "definition",
-      `no server knows the need "${need}": use interpreter:javascript or interpreter:python`,
+      `no server knows the need "${need}": use interpreter:javascript, interpreter:python or model`,
     );
   }
   checkTools(definition.tools ?? [], findings);
