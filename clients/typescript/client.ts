@@ -1,6 +1,7 @@
 /** What can be asked of a server over one connection? */
 
 import type { Autoreset, EnvEntry, MethodName, ParamsOf, ResultOf } from "trailgym/protocol";
+import type { AgentClient } from "./agent.ts";
 import { whenThereIsRoom, type CapacityOptions } from "./capacity.ts";
 import type { Batch, Call } from "./connection/call.ts";
 import { before } from "./connection/backoff.ts";
@@ -36,8 +37,11 @@ const farewellMs = 2000;
 /**
  * Connects and agrees on a protocol version.
  * @param url such as `ws://127.0.0.1:7474/rpc`
- * @throws ConnectionLost when no socket opens; WireError UNAUTHENTICATED or UNSUPPORTED_VERSION; the signal's reason.
+ * @throws ConnectionLost when no socket opens; WireError UNAUTHENTICATED or UNSUPPORTED_VERSION; WrongRole; the signal's
+ * reason.
  */
+export function connect(url: string, options: ConnectOptions & { role: "agent" }): Promise<AgentClient>;
+export function connect(url: string, options?: ConnectOptions): Promise<Client>;
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Client> {
   return new Client(await Connection.connect(settingsOf(url, options), options.signal));
 }
@@ -46,6 +50,8 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
 export class Client implements AsyncDisposable {
   readonly #connection: Connection;
   readonly #own = new Set<Session>();
+  /** Every session of this connection. */
+  readonly #given = new WeakSet<Session>();
   #closing: Promise<void> | undefined;
 
   /** Use {@link connect}. */
@@ -105,7 +111,20 @@ export class Client implements AsyncDisposable {
       await Promise.allSettled(sessions.map((session) => session.close()));
       throw failed.reason;
     }
-    return new VectorEnv(this.#connection, sessions as Session<Observation, Action>[]);
+    return this.vectorOf(sessions as Session<Observation, Action>[]);
+  }
+
+  /**
+   * Sessions that are there already, stepped together from now on: forks of one value, or sessions of several environments.
+   * @throws TypeError for a session of another client, or one that is there twice: each environment has one action.
+   */
+  vectorOf<Observation = unknown, Action = unknown>(
+    sessions: readonly Session<Observation, Action>[],
+  ): VectorEnv<Observation, Action> {
+    if (new Set(sessions).size < sessions.length) throw new TypeError("a vector has each session once");
+    const foreign = sessions.find((session) => !this.#given.has(session as Session));
+    if (foreign !== undefined) throw new TypeError(`session ${foreign.id} is of another client`);
+    return new VectorEnv(this.#connection, [...sessions]);
   }
 
   /**
@@ -126,6 +145,7 @@ export class Client implements AsyncDisposable {
   async list(options?: CallOptions): Promise<EnvEntry[]> {
     const envs: EnvEntry[] = [];
     for await (const page of pages((cursor) => this.call("env/list", { cursor }, options))) envs.push(...page.envs);
+    this.#connection.knownEnv ??= envs[0]?.id;
     return envs;
   }
 
@@ -187,6 +207,7 @@ export class Client implements AsyncDisposable {
       },
     );
     const { session, seq, env } = await made.reply;
+    this.#connection.knownEnv ??= env;
     return this.#session(session, env, seq, true);
   }
 
@@ -224,6 +245,7 @@ export class Client implements AsyncDisposable {
       forked: (source, count, options) => this.#fork(source, count, options, env),
       gone: (gone) => this.#own.delete(gone),
     });
+    this.#given.add(session);
     if (own) this.#own.add(session);
     return session;
   }

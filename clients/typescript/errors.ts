@@ -8,7 +8,8 @@ export type ClientErrorCode =
   | "SESSION_BUSY"
   | "LATE_COMMIT"
   | "DEADLINE_PASSED"
-  | "REQUEST_TOO_LARGE";
+  | "REQUEST_TOO_LARGE"
+  | "WRONG_ROLE";
 
 /** The root of every error that this client makes itself. Never crosses the wire. */
 export class ClientError extends Error {
@@ -87,5 +88,14 @@ export class RequestTooLarge extends ClientError {
     super("REQUEST_TOO_LARGE", `${method}: ${bytes} bytes, and the server takes ${limit}`);
     this.bytes = bytes;
     this.limit = limit;
+  }
+}
+
+/** The token has another role than `connect` was told. Nothing but the handshake was said. */
+export class WrongRole extends ClientError {
+  readonly role: string;
+  constructor(wanted: string, role: string) {
+    super("WRONG_ROLE", `the token has the role ${role}, not ${wanted}`);
+    this.role = role;
   }
 }

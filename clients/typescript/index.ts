@@ -1,5 +1,6 @@
 /** The TypeScript client: episodes on a TrailGym server, from Node or a browser. */
 
+export type { AgentClient, AgentObserveResult, AgentSession, AgentStepResult } from "./agent.ts";
 export type { CapacityOptions } from "./capacity.ts";
 export { type Client, connect, type MakeOptions, type TasksOptions } from "./client.ts";
 export type { CallOptions } from "./connection/connection.ts";
@@ -13,6 +14,7 @@ export {
   ProtocolViolation,
   RequestTooLarge,
   SessionBusy,
+  WrongRole,
 } from "./errors.ts";
 export type { Progress } from "./connection/incoming.ts";
 export type { WebSocketConstructor, WebSocketLike } from "./connection/link.ts";

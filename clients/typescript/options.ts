@@ -1,5 +1,6 @@
 /** What may a caller of `connect` choose, and what holds when nothing is chosen? */
 
+import type { Role } from "trailgym/protocol";
 import type { ProtocolViolation } from "./errors.ts";
 import type { WebSocketConstructor } from "./connection/link.ts";
 
@@ -26,6 +27,11 @@ export type StateChange =
 export interface ConnectOptions {
   /** Sent in `initialize`, which works in browsers and in Node alike. */
   token?: string;
+  /**
+   * The role that the token must have, or `connect` throws WrongRole. With `agent` the client is typed as what an agent may
+   * do and is told. Default: whatever it has.
+   */
+  role?: Role;
   /** Ends `connect` itself, with the signal's reason. It has no effect on the client that `connect` returned. */
   signal?: AbortSignal;
   /** How this client calls itself in the server's log. At most 256 characters. */
@@ -55,6 +61,7 @@ export interface Settings {
   readonly url: string;
   readonly token: string | undefined;
   readonly name: string;
+  readonly role: Role | undefined;
   readonly reconnect: ReconnectOptions | undefined;
   readonly connectAttempts: number;
   readonly connectTimeoutMs: number;
@@ -72,6 +79,7 @@ export function settingsOf(url: string, options: ConnectOptions): Settings {
     url,
     token: options.token,
     name: options.name ?? "trailgym-typescript",
+    role: options.role,
     reconnect: options.reconnect === false ? undefined : { ...reconnectDefaults, ...options.reconnect },
     connectAttempts: options.connectAttempts ?? 1,
     connectTimeoutMs: options.connectTimeoutMs ?? 10_000,

@@ -1,6 +1,6 @@
 /** How is one episode played? Gymnasium's verbs on one session of the server, each step executed exactly once. */
 
-import { type MethodName, type ParamsOf, type ResultOf, WireError } from "trailgym/protocol";
+import { type MethodName, type ParamsOf, type ResultOf, type Role, WireError } from "trailgym/protocol";
 import { before } from "./connection/backoff.ts";
 import type { Batch } from "./connection/call.ts";
 import type { CapacityOptions } from "./capacity.ts";
@@ -24,13 +24,20 @@ export interface ResetOptions extends StepOptions {
   options?: Record<string, unknown> | undefined;
 }
 
+/** `reward`, `info` and `episodeReturn` are there: who trains or watches is told. An agent's results are in `agent.ts`. */
 export type ResetResult<Observation = unknown> = ResultOf<"env/reset"> & { observation: Observation };
 /** `finalObservation` and `finalInfo` only with `sameStep` autoreset, in the step that ended an episode. */
 export type StepResult<Observation = unknown> = ResultOf<"env/step"> & {
   observation: Observation;
+  reward: number;
+  info: Record<string, unknown>;
   finalObservation?: Observation;
 };
-export type ObserveResult<Observation = unknown> = ResultOf<"env/observe"> & { observation: Observation };
+export type ObserveResult<Observation = unknown> = ResultOf<"env/observe"> & {
+  observation: Observation;
+  info: Record<string, unknown>;
+  episodeReturn: number;
+};
 
 type Mutating = "env/reset" | "env/step" | "env/restore";
 
@@ -166,7 +173,8 @@ export class Session<Observation = unknown, Action = unknown> implements AsyncDi
     const { call, reply } = connection.ask(method, numbered, {
       ...options,
       batch,
-      onSettled: (settled, raw) => turn.settle(settled, raw && (() => readable(method, raw.result))),
+      onSettled: (settled, raw) =>
+        turn.settle(settled, raw && (() => readable(method, raw.result, connection.welcome.role))),
     });
     turn.begin(call);
     return reply;
@@ -211,9 +219,9 @@ function split<P extends CallOptions>(all: P): [Omit<P, keyof CallOptions>, Call
 }
 
 /** A late result for LateCommit; raw where it is malformed, because nobody can be told of that any more. */
-function readable(method: MethodName, raw: unknown): unknown {
+function readable(method: MethodName, raw: unknown, role: Role): unknown {
   try {
-    return readResult(method, raw);
+    return readResult(method, raw, role);
   } catch {
     return raw;
   }

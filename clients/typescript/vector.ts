@@ -118,7 +118,9 @@ export class VectorEnv<Observation = unknown, Action = unknown> implements Async
 
 type Outcome<R> = PromiseSettledResult<R> | undefined;
 
-function common<Observation>(outcomes: Outcome<{ observation?: unknown; info: Record<string, unknown> }>[]) {
+function common<Observation>(
+  outcomes: Outcome<{ observation?: unknown; info?: Record<string, unknown> | undefined }>[],
+) {
   return {
     observations: outcomes.map((outcome) => valueOf(outcome)?.observation as Observation | undefined),
     infos: outcomes.map((outcome) => valueOf(outcome)?.info),

@@ -204,8 +204,7 @@ export function clientContract(name: string, start: () => Promise<Given>): void 
       expect(await session.step({ ms: 1 })).toMatchObject({ observation: { waited: 1 } });
     });
 
-    // Known failure of the server: the dead socket's request still counts as waiting, so the trial goes on (and commits)
-    // after CANCELLED. Remove `.fails` with the fix.
+    // The dead socket's request does not count as one that still waits for the trial.
     test("an abort ends a step that was begun on a socket which is gone", async () => {
       const session = await client.make<{ waited: number }>("wait-v1");
       await session.reset();

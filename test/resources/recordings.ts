@@ -1,4 +1,4 @@
-/** Recorded sessions of fixtures/sessions: how they are written down and played again. */
+/** Recorded sessions of fixtures/sessions (its README has the format): played again on a server. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import type { Wire } from "./wire.ts";

@@ -1,6 +1,6 @@
 /** What is one call, and what may be done with it when the socket is lost before its answer? */
 
-import type { MethodName } from "trailgym/protocol";
+import { type Method, methods, type MethodName } from "trailgym/protocol";
 import type { Progress } from "./incoming.ts";
 
 /**
@@ -38,20 +38,18 @@ export interface Call {
   failure: { readonly reason: unknown } | undefined;
 }
 
-const reads: ReadonlySet<string> = new Set<MethodName>([
-  "rpc.discover",
-  "env/list",
-  "env/tasks",
-  "env/observe",
-  "env/close",
-  "session/attach",
-]);
 const sequenced: ReadonlySet<string> = new Set<MethodName>(["env/reset", "env/step", "env/restore"]);
 
 /** A method this version does not know is `once`, the careful choice. */
 export function deliveryOf(method: string, params: object): Delivery {
-  if (reads.has(method)) return "read";
+  if (isRead(method)) return "read";
   return sequenced.has(method) && "seq" in params && params.seq !== undefined ? "seq" : "once";
+}
+
+/** What an observer may call changes nothing. */
+function isRead(method: string): boolean {
+  const known: Readonly<Record<string, Method>> = methods;
+  return method === "env/close" || (Object.hasOwn(known, method) && known[method]?.roles.includes("observer") === true);
 }
 
 /** Of the UTF-8 that goes out. `text` comes from JSON.stringify, which leaves no lone surrogate. */

@@ -5,7 +5,7 @@ import { encode, type MethodName, type ParamsOf, protocolVersions, type ResultOf
 import { withPatience } from "./abandon.ts";
 import { backoffMs, sleep } from "./backoff.ts";
 import { type Batch, byteLength, type Call, type Delivery, deliveryOf } from "./call.ts";
-import { ClosedError, ConnectionLost, ProtocolViolation, RequestTooLarge } from "../errors.ts";
+import { ClosedError, ConnectionLost, ProtocolViolation, RequestTooLarge, WrongRole } from "../errors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { incoming, type Progress } from "./incoming.ts";
 import { Link, type LinkEnd } from "./link.ts";
@@ -42,6 +42,8 @@ export class Connection {
   readonly settings: Settings;
   /** Sessions that each new socket holds again. */
   readonly held = new Set<string>();
+  /** An environment that the server has, as soon as one is known. */
+  knownEnv: string | undefined;
   readonly #outbox = new Outbox();
   readonly #ending = new AbortController();
   #link: Link | undefined;
@@ -99,7 +101,7 @@ export class Connection {
     const answered = this.#outbox.ask(call).then(
       (result) => {
         onSettled?.(call, { result });
-        return readResult(method, result);
+        return readResult(method, result, this.welcome.role);
       },
       (error: unknown) => {
         onSettled?.(call, undefined);
@@ -209,7 +211,7 @@ export class Connection {
       this.#openedAt = performance.now();
       this.#heartbeat = new Heartbeat(
         heartbeatMs,
-        () => this.#background("env/list", {}),
+        () => this.#probe(),
         () => link.drop(`nothing heard for ${2 * heartbeatMs} ms`),
       );
       this.#outbox.open(link, this.#welcome.limits);
@@ -226,7 +228,7 @@ export class Connection {
   }
 
   async #initialize(link: Link): Promise<ResultOf<"initialize">> {
-    const { token, name } = this.settings;
+    const { token, name, role } = this.settings;
     const params = {
       protocolVersions: [...protocolVersions],
       client: { name, version },
@@ -235,9 +237,12 @@ export class Connection {
     const call = this.#callOf("initialize", params, { delivery: "link" });
     const answered = this.#outbox.ask(call);
     this.#outbox.writeNow(call, link);
-    const welcome = readResult("initialize", await answered);
-    if ((protocolVersions as readonly string[]).includes(welcome.protocolVersion)) return welcome;
-    throw new ProtocolViolation("the server chose a protocol version that was not offered", welcome.protocolVersion);
+    const welcome = readResult("initialize", await answered, "observer");
+    if (!(protocolVersions as readonly string[]).includes(welcome.protocolVersion)) {
+      throw new ProtocolViolation("the server chose a protocol version that was not offered", welcome.protocolVersion);
+    }
+    if (role !== undefined && welcome.role !== role) throw new WrongRole(role, welcome.role);
+    return welcome;
   }
 
   /** The leases first: a session must not run out while older calls are sent again. */
@@ -250,6 +255,12 @@ export class Connection {
   /** Nobody waits for it. A session that is gone says so to its own next call. */
   #background<N extends MethodName>(method: N, params: ParamsOf<N>, batch?: Batch): void {
     this.#outbox.ask(this.#callOf(method, params, { delivery: "link", batch })).catch(() => undefined);
+  }
+
+  /** A small question that every role may ask; what a server has in all would be a large answer, again and again. */
+  #probe(): void {
+    if (this.knownEnv === undefined) this.#background("env/list", {});
+    else this.#background("env/tasks", { env: this.knownEnv, limit: 1 });
   }
 
   #lost({ code, reason }: LinkEnd): void {
@@ -304,7 +315,8 @@ export class Connection {
 
 /** Trying again, the server would say the same. */
 function isFinal(error: unknown): boolean {
-  return error instanceof ProtocolViolation || (error instanceof WireError && !error.retryable);
+  if (error instanceof WireError) return !error.retryable;
+  return error instanceof ProtocolViolation || error instanceof WrongRole;
 }
 
 function retryAfterMs(error: unknown): number {

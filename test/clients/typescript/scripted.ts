@@ -17,6 +17,8 @@ export interface Incoming {
   raw(text: string): void;
   /** The socket is gone without a close frame. */
   drop(): void;
+  /** Closes the socket with a close frame. */
+  close(code: number): void;
 }
 
 type Result = Record<string, unknown>;
@@ -46,6 +48,7 @@ export interface Scripted extends AsyncDisposable {
   limits: Record<string, number>;
   /** Sockets that were ever open. */
   readonly sockets: number;
+  /** @param method `*`: every method that has no script of its own. */
   on(method: string, script: Script): void;
   /** Resolves once `count` messages of `method` have come in all. */
   got(method: string, count?: number): Promise<Incoming>;
@@ -122,6 +125,7 @@ export async function scripted(): Promise<Scripted> {
         frame: entries.length,
         raw: (text) => socket.send(text),
         drop: () => socket.terminate(),
+        close: (code) => socket.close(code),
       }));
       received.push(...requests);
       for (const wake of waiting) wake();
@@ -135,7 +139,7 @@ export async function scripted(): Promise<Scripted> {
   }
 
   async function answer(request: Incoming): Promise<object | undefined> {
-    const script = scripts.get(request.method) ?? ((_request, next) => next());
+    const script = scripts.get(request.method) ?? scripts.get("*") ?? ((_request, next) => next());
     try {
       const result = await script(request, async () => standard(request));
       if (result === noReply || request.id === undefined) return undefined;
@@ -163,6 +167,8 @@ export async function scripted(): Promise<Scripted> {
           return { sessions: Array.from({ length: params["count"] as number }, make) };
         case "env/list":
           return { envs: [] };
+        case "env/tasks":
+          return { tasks: [], total: 0 };
         case "env/close":
           sessions.delete(params["session"] as string);
           return { closed: true };

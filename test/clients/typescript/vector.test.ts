@@ -134,3 +134,30 @@ test("when one of the sessions cannot be made the others are closed", async () =
   await expect(client.vector("e-v1", 3)).rejects.toMatchObject({ name: "CAPACITY" });
   expect(server.sessions.size).toBe(0);
 });
+
+test("sessions that are there already step with one frame, each with its own seq", async () => {
+  await using server = await scripted();
+  await using client = await connect(server.url);
+  const session = await client.make<number, number>("e-v1");
+  await session.reset();
+  await session.step(5);
+  const forks = await session.fork(2);
+  await forks[0]?.reset();
+  const together = client.vectorOf([session, ...forks]);
+  expect((await together.step([1, 2, 3])).observations).toEqual([6, 2, 3]);
+  const sent = server.of("env/step").slice(1);
+  expect(sent.map(({ frame, params }) => [frame, params["seq"]])).toEqual([
+    [3, 2],
+    [3, 1],
+    [3, 0],
+  ]);
+});
+
+test("a vector takes no session twice, and none of another client", async () => {
+  await using server = await scripted();
+  await using client = await connect(server.url);
+  await using other = await connect(server.url);
+  const session = await client.make("e-v1");
+  expect(() => client.vectorOf([session, session])).toThrow(/each session once/);
+  expect(() => other.vectorOf([session])).toThrow(`session ${session.id} is of another client`);
+});
