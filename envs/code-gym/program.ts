@@ -26,12 +26,12 @@ const solution = z.object({ calls: z.array(z.string()), ...end });
 export async function start(ctx: Context): Promise<Uint8Array> {
   const { language, className = null, payload = null, literal = null } = ctx.task;
   const args = language === "python" ? [className, payload, literal] : [payload];
-  return started(ctx, await run(ctx, "trailgym_reset", undefined, [seed(ctx), ...args])).state;
+  return started(ctx, await run(ctx, "trailgym_reset", undefined, [seed(ctx), ...args]), limits).state;
 }
 
 /** The tools of the program that `state` belongs to. @throws ProgramError when it does not say them as it should. */
 export async function describe(ctx: Context, state: Uint8Array): Promise<ToolboxEntry[]> {
-  const { value } = started(ctx, await run(ctx, "trailgym_describe", state, []));
+  const { value } = started(ctx, await run(ctx, "trailgym_describe", state, []), limits);
   try {
     return ctx.task.language === "python"
       ? fromPython(pythonTools.parse(value))
@@ -60,7 +60,8 @@ export async function step(
 
 /** The program's own solution, up to its first Done: JSON texts of `{name, parameters}`. @throws ProgramError when it fails. */
 export async function solve(ctx: Context, state: Uint8Array): Promise<z.output<typeof solution>> {
-  return solution.parse(started(ctx, await run(ctx, "trailgym_solve", state, [seed(ctx)], solveLimits)).value);
+  const outcome = await run(ctx, "trailgym_solve", state, [seed(ctx)], solveLimits);
+  return solution.parse(started(ctx, outcome, solveLimits).value);
 }
 
 async function run(
@@ -85,9 +86,9 @@ async function run(
   return outcome;
 }
 
-function started(ctx: Context, outcome: InterpreterOutcome) {
+function started(ctx: Context, outcome: InterpreterOutcome, callLimits: typeof limits) {
   if (outcome.status === "ok") return outcome;
-  if (outcome.status !== "raised") throw new ProgramError(ctx.task, failure(outcome));
+  if (outcome.status !== "raised") throw new ProgramError(ctx.task, failure(outcome, callLimits));
   const { error } = outcome;
   ctx.log("program raised", { task: ctx.task.id, trace: error.trace });
   const what = failure({ ...outcome, error: { ...error, message: plainMessage(error) } });
@@ -99,19 +100,19 @@ function reason(error: unknown): string {
   return error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
 }
 
-/** What happened to a program, as the end of a sentence. */
-export function failure(outcome: Exclude<InterpreterOutcome, { status: "ok" }>): string {
+/** What happened to a program, as the end of a sentence. @param of the call that it happened in. */
+export function failure(outcome: Exclude<InterpreterOutcome, { status: "ok" }>, of = limits): string {
   switch (outcome.status) {
     case "raised":
       return `raised ${outcome.error.type}: ${outcome.error.message}`;
     case "timeout":
-      return `ran longer than its time limit of ${limits.timeMs} ms`;
+      return `ran longer than its time limit of ${of.timeMs} ms`;
     case "outOfMemory":
-      return `needed more than its memory limit of ${limits.memoryMb} MiB`;
+      return `needed more than its memory limit of ${of.memoryMb} MiB`;
     case "outputTooLarge":
-      return `returned or printed more than its output limit of ${limits.outputBytes} bytes`;
+      return `returned or printed more than its output limit of ${of.outputBytes} bytes`;
     case "stateTooLarge":
-      return `grew beyond its state limit of ${limits.stateBytes} bytes`;
+      return `grew beyond its state limit of ${of.stateBytes} bytes`;
     case "unencodable":
       return `has a state or result that cannot be kept: ${outcome.message}`;
     case "crashed":
