@@ -1,6 +1,6 @@
 /** Everything an environment's author needs. */
 
-export { problemWith, type JsonSchema } from "./arguments.ts";
+export { problemWith, sameJson, type JsonSchema } from "./arguments.ts";
 export { parseCall, toolAction, type ToolAction, type ToolCall } from "./call.ts";
 export { checkEnv, type CheckOptions, type CheckReport } from "./check.ts";
 export type { Finding, Rule } from "./checks/finding.ts";
