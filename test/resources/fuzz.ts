@@ -114,13 +114,16 @@ export function expectedIds(frame: string, maxBatch: number): unknown[] {
 
 function idsOf(entry: unknown): unknown[] {
   if (typeof entry !== "object" || entry === null || Array.isArray(entry)) return [null];
-  const { jsonrpc, method, params, id } = entry as Record<string, unknown>;
-  const known = typeof id === "number" || id === null || (typeof id === "string" && id.length <= 256);
+  const { jsonrpc, method, params, id, result, error } = entry as Record<string, unknown>;
+  const safe = typeof id === "number" && Math.abs(id) <= Number.MAX_SAFE_INTEGER;
+  const known = safe || id === null || (typeof id === "string" && id.length <= 256);
   const isId = id === undefined || known;
   const isRequest =
     jsonrpc === "2.0" &&
     typeof method === "string" &&
     isId &&
+    result === undefined &&
+    error === undefined &&
     (params === undefined || (typeof params === "object" && params !== null));
   if (isRequest) return id === undefined ? [] : [JSON.parse(JSON.stringify(id))];
   return [method !== undefined && known ? JSON.parse(JSON.stringify(id)) : null];
