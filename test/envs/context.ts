@@ -7,6 +7,7 @@ import {
   type EnvContext,
   type Interpreter,
   type Language,
+  type Model,
   type StepOutcome,
   type TaskFiles,
 } from "trailgym/env";
@@ -17,6 +18,7 @@ export interface ContextParts<Task> {
   index?: number;
   signal?: AbortSignal;
   interpreter?: (language: Language) => Interpreter;
+  model?: Model;
 }
 
 export function context<Task = unknown>(parts: ContextParts<Task> = {}): EnvContext<Task> {
@@ -31,6 +33,7 @@ export function context<Task = unknown>(parts: ContextParts<Task> = {}): EnvCont
     log: () => undefined,
     progress: () => undefined,
     interpreter: parts.interpreter ?? none,
+    model: parts.model,
   };
 }
 
