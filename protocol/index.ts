@@ -9,6 +9,7 @@ export type { Autoreset } from "./methods/env-make.ts";
 export type { EnvEntry } from "./methods/env-list.ts";
 export { openrpc } from "./openrpc.ts";
 export { tool, type Status, type ToolSpec } from "./shapes.ts";
+export { trajectory, transition, type Trajectory, type Transition } from "./trajectory.ts";
 export { type Disclosure, disclosures, nestedResults, withheld } from "./withheld.ts";
 export { decode, encode, MAX_DEPTH, NdArray, ValueError, type Dtype, type Json, type Value } from "./values.ts";
 export { protocolVersions, subprotocol } from "./version.ts";

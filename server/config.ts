@@ -1,6 +1,7 @@
 /** Every knob of the server, with its default. One flat list; units are in the names. */
 
 import type { Disclosure, Role } from "trailgym/protocol";
+import type { Sync } from "./journal/sqlite.ts";
 
 export interface TokenEntry {
   /** The bearer token's SHA-256 in hex; the token itself is never held. */
@@ -35,13 +36,25 @@ export interface ServerConfig {
   maxSessions: number;
   /** Snapshots kept; the one longest unused goes first. */
   maxSnapshots: number;
-  /** Committed replies kept for retries in each session (`memory` journal). */
+  /** Committed replies that a retry can still get, in each session. */
   keptReplies: number;
+  /** Folder of the durable journal; undefined: nothing outlives the process. One server at a time uses a folder. */
+  data: string | undefined;
+  /** What a committed step of the durable journal outlives: `off` and `normal` the server's death, `full` the machine's. */
+  sync: Sync;
+  /** Ended episodes are kept for trajectories for so long, in the durable journal. */
+  keepEpisodesMs: number;
+  /**
+   * Of the durable journal's file: near it the oldest ended episodes go before their time, and at it commits are refused.
+   */
+  maxJournalBytes: number;
+  /** A session that was not called for so long leaves its value to the durable journal, and is loaded when it is called. */
+  idleMs: number;
   /** Default deadline of a reset, step or restore. */
   stepTimeoutMs: number;
   /** Default time after which a session that no socket holds is closed. */
   leaseMs: number;
-  /** A socket that does not answer a ping for this long is dropped */
+  /** A socket that does not answer a ping for this long is dropped. */
   heartbeatMs: number;
   /** A socket that has not called `initialize` after this long is closed. */
   initializeMs: number;
@@ -62,6 +75,11 @@ export const defaults: ServerConfig = {
   maxSessions: 10_000,
   maxSnapshots: 10_000,
   keptReplies: 16,
+  data: undefined,
+  sync: "normal",
+  keepEpisodesMs: 7 * 86_400_000,
+  maxJournalBytes: 16 * 2 ** 30,
+  idleMs: 60_000,
   stepTimeoutMs: 30_000,
   leaseMs: 600_000,
   heartbeatMs: 30_000,

@@ -6,11 +6,12 @@ import type { Value, methods } from "trailgym/protocol";
 import type { z } from "zod";
 import type { ServerConfig } from "./config.ts";
 import type { Connection } from "./connection.ts";
-import type { Episode, Journal, SessionSettings, Snapshot } from "./journal/journal.ts";
+import type { Episode, Journal, SessionSettings, SessionSummary, Snapshot } from "./journal/journal.ts";
+import { readTrajectory } from "./journal/trajectory.ts";
 import { authenticate, type Principal } from "./principals.ts";
 import type { Registry } from "./registry.ts";
-import { observed, resetCall, restoreCall, stepCall } from "./sessions/calls.ts";
-import { JsonText, type Waiter } from "./sessions/session.ts";
+import { branch, observed, resetCall, restoreCall, stepCall } from "./sessions/calls.ts";
+import { JsonText, type Session, type Waiter } from "./sessions/session.ts";
 import type { SessionTable } from "./sessions/table.ts";
 import { parseOptions } from "./sessions/transaction.ts";
 
@@ -83,47 +84,62 @@ export function createHandlers({ config, instance, version, registry, table, jou
       const session = await table.create(caller.name, params.env, settings);
       connection.hold(session);
       const { leaseMs, stepTimeoutMs } = settings;
-      return { session: session.record.id, seq: 0, env: params.env, leaseMs, stepTimeoutMs };
+      return { session: session.id, seq: 0, env: params.env, leaseMs, stepTimeoutMs };
     },
 
     "env/reset"(params, { request, caller }) {
-      const session = table.find(caller, params.session);
       const options = params.options as { readonly [key: string]: Value } | undefined;
-      return session.call(resetCall(session, { ...params, options }, drawSeed), request);
+      const reset = (session: Session) => session.call(resetCall(session, { ...params, options }, drawSeed), request);
+      return found(caller, params.session, reset);
     },
 
     "env/step"(params, { request, caller }) {
-      const session = table.find(caller, params.session);
-      return session.call(stepCall(session, { ...params, action: params.action as Value }), request);
+      const { action, extras } = params as { action: Value; extras?: Value };
+      const step = (session: Session) => session.call(stepCall(session, { ...params, action, extras }), request);
+      return found(caller, params.session, step);
     },
 
-    "env/observe": ({ session }, { caller }) => observed(table.find(caller, session).record),
+    "env/observe": ({ session }, { caller }) => found(caller, session, ({ record }) => observed(record)),
 
     async "env/snapshot"({ session: id, label }, { caller }) {
-      const { record } = table.find(caller, id);
+      const { record } = await table.find(caller, id);
       const episode = begun(record.episode);
       const { principal, env, settings } = record;
       const snapshot: Snapshot = { id: `snap-${randomUUID()}`, principal, env, settings, episode, label };
       await journal.putSnapshot(snapshot);
-      return { snapshot: snapshot.id, index: episode.index, digest: episode.stateDigest, bytes: sizeOf(episode) };
+      const { index, stateDigest: digest } = episode;
+      return {
+        snapshot: snapshot.id,
+        index,
+        digest,
+        bytes: sizeOf(episode),
+        ...(label === undefined ? {} : { label }),
+      };
     },
 
     async "env/restore"(params, { request, caller }) {
-      const session = table.find(caller, params.session);
+      // Whether there is such a session is said before whether there is such a snapshot.
+      await table.find(caller, params.session);
       const snapshot = await findSnapshot(caller, params.snapshot);
-      if (snapshot.env !== session.env.id) {
-        throw unknownSnapshot(`snapshot ${params.snapshot} is of ${snapshot.env}, the session plays ${session.env.id}`);
-      }
-      return session.call(restoreCall(session, params, snapshot), request);
+      return found(caller, params.session, (session) => {
+        if (snapshot.env !== session.envId) {
+          const message = `snapshot ${params.snapshot} is of ${snapshot.env}, the session plays ${session.envId}`;
+          throw unknownSnapshot(message);
+        }
+        return session.call(restoreCall(session, params, snapshot), request);
+      });
     },
 
     async "env/fork"({ session, snapshot, count }, { connection, caller }) {
       const source =
-        snapshot === undefined ? table.find(caller, session ?? "").record : await findSnapshot(caller, snapshot);
+        snapshot === undefined
+          ? (await table.find(caller, session ?? "")).record
+          : await findSnapshot(caller, snapshot);
       const episode = begun(source.episode);
-      const sessions = await table.createMany(count, caller.name, source.env, source.settings, episode);
+      const { env, settings } = source;
+      const sessions = await table.createMany(count, caller.name, env, settings, () => branch(episode));
       for (const fork of sessions) connection.hold(fork);
-      return { sessions: sessions.map(({ record }) => record.id) };
+      return { sessions: sessions.map(({ id }) => id) };
     },
 
     async "env/close"({ session }, { caller }) {
@@ -132,7 +148,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
     },
 
     async "session/attach"({ session: id }, { connection, caller }) {
-      const session = table.find(caller, id);
+      const session = await table.find(caller, id);
       const { record } = session;
       const last = record.seq === 0 ? undefined : await journal.reply(id, record.seq - 1);
       connection.hold(session);
@@ -142,7 +158,32 @@ export function createHandlers({ config, instance, version, registry, table, jou
         ...(last === undefined ? {} : { lastReply: JSON.parse(last.result) as unknown }),
       };
     },
+
+    async "session/list"({ cursor, limit = 100 }, { caller }) {
+      const { items, next } = await table.list(caller.name, { after: cursor, limit });
+      return { sessions: items.map(listed), ...(next === undefined ? {} : { nextCursor: next }) };
+    },
+
+    async "trajectory/get"({ session, episode, cursor, limit = 1000 }, { caller }) {
+      const id = episode ?? (await latestEpisode(caller, session ?? ""));
+      const maxBytes = config.maxMessageBytes / 8;
+      const found = await readTrajectory(journal, id, { from: cursor, limit, maxBytes });
+      if (found === undefined) {
+        const message = `episode ${id} never was, or is no longer kept`;
+        throw WireError.of("UNKNOWN_SESSION", message, { reason: "unknown" });
+      }
+      if (found.principal !== caller.name) {
+        throw WireError.of("FORBIDDEN", "this episode is another principal's", { role: caller.role });
+      }
+      return found.page;
+    },
   };
+
+  /** At once where the session is in memory, so that calls of one frame begin in its order. */
+  function found<T>(caller: Principal, id: string, use: (session: Session) => T): T | Promise<T> {
+    const session = table.find(caller, id);
+    return session instanceof Promise ? session.then<T>(use) : use(session);
+  }
 
   async function findSnapshot(caller: Principal, id: string): Promise<Snapshot> {
     const snapshot = await journal.snapshot(id);
@@ -152,6 +193,20 @@ export function createHandlers({ config, instance, version, registry, table, jou
     }
     return snapshot;
   }
+
+  async function latestEpisode(caller: Principal, session: string): Promise<string> {
+    const latest = await journal.latestEpisode(session);
+    if (latest !== undefined) return latest;
+    // Says what is wrong with the session, where it is not only new.
+    await table.find(caller, session);
+    return begun(undefined).id;
+  }
+}
+
+function listed({ id, env, settings, seq, episode, status, index, openedAt, lease }: SessionSummary) {
+  const { leaseMs } = settings;
+  const { held, usedAt } = lease;
+  return { session: id, env, status, seq, index, episode, held, leaseMs, openedAt, usedAt };
 }
 
 function begun(episode: Episode | undefined): Episode {

@@ -2,8 +2,9 @@
 
 import { z } from "zod";
 import type { AnyEnv, TaskFiles, TaskSource } from "trailgym/env";
-import { type EnvEntry, WireError } from "trailgym/protocol";
+import { canonicalJson, type EnvEntry, type Json, WireError } from "trailgym/protocol";
 import { closest } from "./closest.ts";
+import { digestOf } from "./sessions/digest.ts";
 
 /** A definition with its tasks loaded and its schemas made strict. */
 export interface HostedEnv {
@@ -13,6 +14,8 @@ export interface HostedEnv {
   readonly action: z.ZodType;
   readonly options: z.ZodType;
   readonly entry: EnvEntry;
+  /** Digest of `entry`: trajectories say under which definition they were played. */
+  readonly fingerprint: string;
 }
 
 export interface Registry {
@@ -47,25 +50,20 @@ async function host(definition: AnyEnv, files: readonly TaskFiles[]): Promise<Ho
   const tasks = await definition.tasks?.(files);
   const action = strict(definition.action);
   const options = strict(definition.options);
-  return {
+  const entry: EnvEntry = {
     id: definition.id,
-    definition,
-    tasks,
-    action,
-    options,
-    entry: {
-      id: definition.id,
-      summary: definition.summary,
-      actionSchema: jsonSchema(action, "input"),
-      observationSchema: jsonSchema(definition.observation, "output"),
-      optionsSchema: jsonSchema(options, "input"),
-      ...(definition.tools === undefined ? {} : { tools: [...definition.tools] }),
-      maxEpisodeSteps: definition.maxEpisodeSteps ?? null,
-      splits: [...(tasks?.splits() ?? [])],
-      families: [...(tasks?.families?.() ?? [])],
-      needs: [...(definition.needs ?? [])],
-    },
+    summary: definition.summary,
+    actionSchema: jsonSchema(action, "input"),
+    observationSchema: jsonSchema(definition.observation, "output"),
+    optionsSchema: jsonSchema(options, "input"),
+    ...(definition.tools === undefined ? {} : { tools: [...definition.tools] }),
+    maxEpisodeSteps: definition.maxEpisodeSteps ?? null,
+    splits: [...(tasks?.splits() ?? [])],
+    families: [...(tasks?.families?.() ?? [])],
+    needs: [...(definition.needs ?? [])],
   };
+  const fingerprint = digestOf(canonicalJson(entry as Json));
+  return { id: definition.id, definition, tasks, action, options, entry, fingerprint };
 }
 
 /** A misspelt key is an error that names it, never a default in silence. */

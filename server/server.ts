@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
 import { isIP, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import type { Model } from "trailgym/env";
 import { subprotocol } from "trailgym/protocol";
 import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
@@ -26,13 +27,17 @@ import { serveSocket } from "./socket.ts";
 export interface ServerParts {
   registry: Registry;
   config?: Partial<ServerConfig>;
-  /** Owned by the server from here on. */
+  /** Owned by the server from here on. Default: what the config says. */
   journal?: Journal;
   /** What environments may be lent; owned by the server from here on. */
   interpreters: Pick<Lent, "interpreter"> & AsyncDisposable;
+  /** A model to lend; owned by the server from here on. */
+  model?: (Model & AsyncDisposable) | undefined;
   log?: Logger;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
+  /** Milliseconds since 1970: leases of sessions that outlive the server go by it. */
+  wallNow?: () => number;
   version?: string;
   instance?: string;
 }
@@ -50,23 +55,27 @@ export interface Server extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** @throws Error when the address is taken, or when it is open to others and no token is configured. */
+/** @throws Error when the address is taken, or open to others with no token configured; JournalError. */
 export async function createServer(parts: ServerParts): Promise<Server> {
   const config = { ...defaults, ...parts.config };
   assertGuarded(config);
-  const { registry, interpreters, now = () => performance.now(), instance = randomUUID() } = parts;
+  await using stack = new AsyncDisposableStack();
+  const { registry, now = () => performance.now(), wallNow = Date.now, instance = randomUUID() } = parts;
   const log = parts.log ?? createLog();
-  const journal = parts.journal ?? memoryJournal(config.keptReplies, config.maxSnapshots);
-  const lent: Lent = { interpreter: (language) => interpreters.interpreter(language), log };
-  const { maxSessions, maxMessageBytes, maxBatch } = config;
+  const interpreters = stack.use(parts.interpreters);
+  stack.use(parts.model);
+  const journal = stack.use(parts.journal ?? (await openJournal(config, log)));
+  const lent: Lent = { interpreter: (language) => interpreters.interpreter(language), model: parts.model, log };
+  const { maxSessions, maxMessageBytes, maxBatch, idleMs } = config;
   const metrics = new Metrics();
-  const table = new SessionTable({ registry, journal, lent, metrics, maxSessions, maxMessageBytes, now });
+  const table = new SessionTable({ registry, journal, lent, metrics, maxSessions, maxMessageBytes, now, wallNow });
   let draining = false;
 
   const version = parts.version ?? "0.0.0";
   const handlers = createHandlers({ config, instance, version, registry, table, journal });
   const dispatch = createDispatch({ handlers, maxMessageBytes, maxBatch, metrics, log, draining: () => draining });
-  const reaper = startReaper(table, now);
+  await table.recover();
+  const reaper = stack.use(startReaper(table, { idleMs, log, now }));
 
   // A request over `maxMessageBytes` gets an error by name; one that nobody could mean is cut off by ws with 1009.
   const sockets = new WebSocketServer({
@@ -90,11 +99,9 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     sockets.handleUpgrade(request, socket, head, (webSocket) => sockets.emit("connection", webSocket, request));
   });
   http.listen(config.port, config.host);
-  await once(http, "listening").catch(async (error: unknown) => {
-    await release();
-    throw error;
-  });
+  await once(http, "listening");
 
+  const owned = stack.move();
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= shutDown());
   return {
@@ -116,22 +123,27 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     draining = true;
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     await settle(() => [...table.values()].every((session) => !session.busy), config.graceMs);
-    for (const session of table.values()) session.close();
+    for (const session of table.values()) session.close("shutdown");
     // Whoever waits for a call is told before its socket closes.
     await settle(() => [...table.values()].every((session) => !session.busy), 1000);
+    // While their sockets hold them: whoever is there to the end is waited for after the next start.
+    await reaper[Symbol.asyncDispose]();
+    await table.save().catch((error: unknown) => log.error({ err: error }, "leases could not be journaled"));
     for (const socket of sockets.clients) socket.close(1001, "the server is shutting down");
     await settle(() => sockets.clients.size === 0, 1000);
     for (const socket of sockets.clients) socket.terminate();
     http.closeAllConnections();
     await closed;
-    await release();
+    await owned.disposeAsync();
   }
+}
 
-  async function release(): Promise<void> {
-    reaper[Symbol.dispose]();
-    await interpreters[Symbol.asyncDispose]();
-    await journal[Symbol.asyncDispose]();
-  }
+async function openJournal(config: ServerConfig, log: Logger): Promise<Journal> {
+  const { data, keptReplies, maxSnapshots } = config;
+  if (data === undefined) return memoryJournal({ keptReplies, maxSnapshots });
+  // A native module that throw-away runs do without.
+  const { sqliteJournal } = await import("./journal/sqlite.ts");
+  return sqliteJournal(data, { ...config, log });
 }
 
 /** Waits until `done`, at most `timeoutMs`. */

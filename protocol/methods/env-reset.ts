@@ -29,6 +29,7 @@ export const envReset = method({
     "ENV_FAULT",
     "SANDBOX_LOST",
     "SANDBOX_UNAVAILABLE",
+    "CAPACITY",
   ],
   roles: ["trainer"],
 });

@@ -7,6 +7,6 @@ export const envRestore = method({
   summary: "Puts a session back to a snapshot of the same environment; it continues from that value.",
   params: z.strictObject({ session: sessionId, seq: seq.optional(), snapshot: snapshotId }),
   result: observed,
-  errors: ["UNKNOWN_SESSION", "UNKNOWN_SNAPSHOT", "SEQ_CONFLICT", "SEQ_GAP", "SESSION_BUSY"],
+  errors: ["UNKNOWN_SESSION", "UNKNOWN_SNAPSHOT", "SEQ_CONFLICT", "SEQ_GAP", "SESSION_BUSY", "CAPACITY"],
   roles: ["trainer"],
 });

@@ -12,6 +12,7 @@ export const envSnapshot = method({
     index,
     digest: stateDigest,
     bytes: z.int().describe("size of the state's encoding"),
+    label: label.optional().describe("as it was given"),
   }),
   errors: ["UNKNOWN_SESSION", "RESET_NEEDED", "CAPACITY"],
   roles: ["trainer"],

@@ -13,7 +13,12 @@ export const stepResult = z.looseObject({
   finalObservation: value.optional().describe("with `sameStep` autoreset: the ended episode's last observation"),
   finalInfo: record.optional(),
   nextEpisode: z
-    .looseObject({ episode: z.string(), task: z.string().nullable(), seed: z.int().optional(), tools: z.array(tool).optional() })
+    .looseObject({
+      episode: z.string(),
+      task: z.string().nullable(),
+      seed: z.int().optional(),
+      tools: z.array(tool).optional(),
+    })
     .optional()
     .describe("the episode that autoreset began with this reply"),
 });
@@ -29,6 +34,11 @@ export const envStep = method({
     seq: seq.optional(),
     action: value,
     timeoutMs: z.int().min(1).max(86_400_000).optional().describe("deadline of this step; default the session's"),
+    extras: record
+      .optional()
+      .describe(
+        "what `trajectory/get` gives back with the transition, such as log-probs; no part of what makes a retry",
+      ),
   }),
   result: stepResult,
   errors: [
@@ -43,6 +53,7 @@ export const envStep = method({
     "ENV_FAULT",
     "SANDBOX_LOST",
     "SANDBOX_UNAVAILABLE",
+    "CAPACITY",
   ],
   roles: ["trainer", "agent"],
 });

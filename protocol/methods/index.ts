@@ -16,6 +16,8 @@ import { initialize } from "./initialize.ts";
 import { progress } from "./progress.ts";
 import { rpcDiscover } from "./rpc-discover.ts";
 import { sessionAttach } from "./session-attach.ts";
+import { sessionList } from "./session-list.ts";
+import { trajectoryGet } from "./trajectory-get.ts";
 
 const all = [
   initialize,
@@ -31,6 +33,8 @@ const all = [
   envFork,
   envClose,
   sessionAttach,
+  sessionList,
+  trajectoryGet,
 ] as const;
 
 type All = (typeof all)[number];

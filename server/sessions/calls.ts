@@ -1,9 +1,12 @@
 /** What reset, step and restore compute, and what they answer. */
 
+import { randomUUID } from "node:crypto";
 import { encode, type Json, type ToolSpec, type Value, WireError } from "trailgym/protocol";
 import type { Episode, SessionRecord, Snapshot } from "../journal/journal.ts";
+import type { HostedEnv } from "../registry.ts";
 import type { Call, Session } from "./session.ts";
-import { chooseStart, nextStart, tryReset, tryStep } from "./transaction.ts";
+import { chooseStart, nextStart, type Start, tryReset, tryStep } from "./transaction.ts";
+import type { Trial } from "./trial.ts";
 
 interface Counted {
   seq?: number | undefined;
@@ -26,20 +29,26 @@ export function resetCall(session: Session, params: ResetParams, drawSeed: () =>
     key: keyOf("env/reset", { seed, task, split, options }),
     timeoutMs: params.timeoutMs,
     async run(begin) {
-      const merged = { ...session.record.settings.options, ...options };
+      const merged = { ...session.settings.options, ...options };
       const start = chooseStart(env, seed ?? drawSeed(), task, split, merged);
-      const episode = await tryReset(env, start, begin(start.seed, 0, start.task));
+      const episode = await opens(env, start, begin(start.seed, 0, start.task));
       return { episode, result: { ...opening(episode), index: 0, stateDigest: episode.stateDigest } };
     },
   };
 }
 
-export function stepCall(session: Session, params: Counted & { action: Value }): Call {
+interface StepParams extends Counted {
+  action: Value;
+  extras?: Value | undefined;
+}
+
+export function stepCall(session: Session, params: StepParams): Call {
   const { env } = session;
   return {
     seq: params.seq,
     key: keyOf("env/step", { action: params.action }),
     timeoutMs: params.timeoutMs,
+    extras: params.extras === undefined ? undefined : encode(params.extras, "extras"),
     async run(begin) {
       const { episode, settings } = session.record;
       const { autoreset, digest } = settings;
@@ -60,12 +69,13 @@ export function stepCall(session: Session, params: Counted & { action: Value }):
       const last = { finalObservation: result.observation, finalInfo: result.info };
       return {
         episode: next,
+        ended: after,
         result: { ...result, observation, info, stateDigest, ...last, nextEpisode: opened(next) },
       };
 
       async function resetAfter(ended: Episode): Promise<Episode> {
         const start = nextStart(env, ended);
-        return tryReset(env, start, begin(start.seed, 0, start.task));
+        return opens(env, start, begin(start.seed, 0, start.task));
       }
     },
   };
@@ -81,11 +91,20 @@ export function restoreCall(
     key: keyOf("env/restore", { snapshot: params.snapshot }),
     timeoutMs: undefined,
     run: () => {
-      const { episode } = snapshot;
+      const episode = branch(snapshot.episode);
       const record = { ...session.record, seq: session.record.seq + 1, episode };
       return Promise.resolve({ episode, result: observed(record) });
     },
   };
+}
+
+async function opens(env: HostedEnv, start: Start, trial: Trial): Promise<Episode> {
+  return { ...(await tryReset(env, start, trial)), definition: env.fingerprint };
+}
+
+/** An episode of its own that goes on from a committed value of another: what follows is no part of that one. */
+export function branch(source: Episode): Episode {
+  return { ...source, id: `ep-${randomUUID()}`, parent: { episode: source.id, index: source.index } };
 }
 
 /** The last committed value as `env/observe`, `env/restore` and `session/attach` give it. */

@@ -1,9 +1,9 @@
 /** One client's hold on one running episode: counts its calls, runs one trial at a time, answers a retry from the journal. */
 
 import { canonicalJson, type Json, WireError } from "trailgym/protocol";
-import type { Episode, Journal, SessionRecord } from "../journal/journal.ts";
+import type { EndReason, Episode, Journal, Lease, SessionRecord, SessionSettings } from "../journal/journal.ts";
 import type { Metrics } from "../metrics.ts";
-import type { HostedEnv } from "../registry.ts";
+import type { HostedEnv, Registry } from "../registry.ts";
 import { type Lent, Trial } from "./trial.ts";
 
 /** JSON that is already text: stored and sent as it is, so that a retry gets the same bytes. */
@@ -36,10 +36,17 @@ export interface Call {
   /** JSON of the method and those params that make a retry a retry: `seq` and `timeoutMs` left out. */
   key: string;
   timeoutMs: number | undefined;
+  /** Kept with the call; tagged JSON. */
+  extras?: Json | undefined;
   /** Computes the next value; commits nothing. `begin` opens a trial that a deadline, cancel or close will end. */
-  run(
-    begin: (seed: number, index: number, task: string | null) => Trial,
-  ): Promise<{ episode: Episode; result: object }>;
+  run(begin: (seed: number, index: number, task: string | null) => Trial): Promise<Outcome>;
+}
+
+export interface Outcome {
+  episode: Episode;
+  result: object;
+  /** The episode that ended in this call, where `episode` is the next one already. */
+  ended?: Episode;
 }
 
 interface Running {
@@ -55,7 +62,7 @@ interface Running {
 }
 
 export interface SessionParts {
-  env: HostedEnv;
+  registry: Pick<Registry, "get">;
   journal: Journal;
   lent: Lent;
   metrics: Metrics;
@@ -64,26 +71,68 @@ export interface SessionParts {
 }
 
 export class Session {
-  readonly env: HostedEnv;
+  readonly id: string;
+  readonly principal: string;
+  readonly envId: string;
+  readonly settings: SessionSettings;
   /** Sockets that keep the lease alive. */
   readonly holders = new Set<Holder>();
   /** When a call last came, in ms of the server's clock. */
   lastUsed: number;
-  #record: SessionRecord;
+  /** As the journal has it. */
+  savedLease: Lease | undefined;
+  /** Undefined while its value is in the journal only. */
+  #record: SessionRecord | undefined;
+  #waking: Promise<void> | undefined;
+  #env: HostedEnv | undefined;
   #running: Running | undefined;
-  #closed = false;
+  #ended: EndReason | "shutdown" | undefined;
   readonly #parts: SessionParts;
 
-  constructor(record: SessionRecord, parts: SessionParts) {
-    this.#record = record;
+  /** @param record without its value for a session that sleeps: see {@link wake}. */
+  constructor(head: Pick<SessionRecord, "id" | "principal" | "env" | "settings">, parts: SessionParts) {
+    this.id = head.id;
+    this.principal = head.principal;
+    this.envId = head.env;
+    this.settings = head.settings;
     this.#parts = parts;
-    this.env = parts.env;
+    this.#record = "seq" in head ? (head as SessionRecord) : undefined;
     this.lastUsed = parts.now();
   }
 
-  /** The last committed value. */
+  /** @throws WireError UNKNOWN_ENV: the server may have been started again without it. */
+  get env(): HostedEnv {
+    return (this.#env ??= this.#parts.registry.get(this.envId));
+  }
+
+  /** The last committed value. Only while it is {@link awake}; `SessionTable.find` gives sessions that are. */
   get record(): SessionRecord {
+    if (this.#record === undefined) throw new Error(`session ${this.id} sleeps`);
     return this.#record;
+  }
+
+  get awake(): boolean {
+    return this.#record !== undefined;
+  }
+
+  /** Brings the value back from the journal. @throws WireError UNKNOWN_SESSION when the session is over meanwhile. */
+  wake(): Promise<void> {
+    return (this.#waking ??= this.#load().finally(() => (this.#waking = undefined)));
+  }
+
+  /** Leaves the value to the journal. No effect while it is in use. */
+  sleep(): void {
+    if (this.busy || this.#record === undefined || !this.#parts.journal.durable) return;
+    this.#record = undefined;
+    this.#parts.journal.release(this.id);
+  }
+
+  async #load(): Promise<void> {
+    // A definition that is missing is said before anything is loaded.
+    void this.env;
+    const record = await this.#parts.journal.load(this.id);
+    if (record === undefined) throw unknown(this.id, "closed");
+    this.#record = record;
   }
 
   get busy(): boolean {
@@ -93,7 +142,9 @@ export class Session {
   /** The whole table of "Sequence numbers" in wire.md. */
   async call(call: Call, waiter: Waiter): Promise<JsonText> {
     const { seq } = call;
-    const expected = this.#record.seq;
+    if (!this.awake) await this.wake();
+    if (this.#ended === "closed" || this.#ended === "expired") throw unknown(this.id, this.#ended);
+    const expected = this.record.seq;
     if (seq !== undefined && seq < expected) return this.#stored(seq, call.key);
     const running = this.#running;
     if (running !== undefined) {
@@ -109,15 +160,15 @@ export class Session {
     return this.#start(call, waiter);
   }
 
-  /** Ends a running trial. The session takes no call after this. */
-  close(): void {
-    this.#closed = true;
-    this.#running?.trial?.end(cancelled("the session was closed"));
+  /** Ends a running trial, unless its value is being journaled. The session takes no call after this. */
+  close(reason: EndReason | "shutdown"): void {
+    this.#ended = reason;
+    this.#running?.trial?.end(closed());
   }
 
   async #stored(seq: number, key: string): Promise<JsonText> {
-    const reply = await this.#parts.journal.reply(this.#record.id, seq);
-    const expected = this.#record.seq;
+    const expected = this.record.seq;
+    const reply = await this.#parts.journal.reply(this.id, seq);
     if (reply === undefined) throw conflict(`seq ${seq} was committed and its reply is no longer kept`, expected);
     if (!sameCall(reply.call, key)) throw conflict(`seq ${seq} was committed by another call`, expected);
     return new JsonText(reply.result);
@@ -152,25 +203,32 @@ export class Session {
   }
 
   async #run(call: Call, running: Running): Promise<JsonText> {
-    const { metrics } = this.#parts;
+    const { metrics, journal } = this.#parts;
     const started = performance.now();
     try {
-      const { episode, result } = await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
+      const { episode, result, ended } = await call.run((seed, index, task) =>
+        this.#begin(call, running, seed, index, task),
+      );
       // A synchronous trial is over before a cancel or close that came with it can end it: nobody wants its value any more.
-      if (this.#closed) throw cancelled("the session was closed");
+      if (this.#ended !== undefined) throw closed();
       if (running.cancelled !== undefined) throw running.cancelled;
       const text = JSON.stringify(result);
       this.#assertFits(text);
       running.committing = true;
-      const seq = this.#record.seq;
-      const record = { ...this.#record, seq: seq + 1, episode };
-      await this.#parts.journal.append(record, { seq, call: call.key, result: text });
+      const { seq } = this.record;
+      const record = { ...this.record, seq: seq + 1, episode };
+      const computed = performance.now();
+      await journal.append(record, { seq, call: call.key, result: text, extras: call.extras, ended });
       this.#record = record;
-      metrics.committed(this.env.id, (performance.now() - started) / 1000);
+      const now = performance.now();
+      metrics.journaled((now - computed) / 1000);
+      metrics.committed(this.envId, (now - started) / 1000);
       return new JsonText(text);
     } catch (error) {
-      metrics.uncommitted(this.env.id, error instanceof WireError ? error.name : "INTERNAL_ERROR");
-      throw error;
+      // A journal that was told of the end first refuses the append, for no other reason.
+      const failure = this.#ended !== undefined && !(error instanceof WireError) ? closed() : error;
+      metrics.uncommitted(this.envId, failure instanceof WireError ? failure.name : "INTERNAL_ERROR");
+      throw failure;
     } finally {
       this.#running = undefined;
       // An environment that kept its context may not report on a call that has been answered.
@@ -188,7 +246,8 @@ export class Session {
   }
 
   #begin(call: Call, running: Running, seed: number, index: number, task: string | null): Trial {
-    const { env, lent } = this.#parts;
+    const { env } = this;
+    const { lent } = this.#parts;
     const trial = new Trial(
       {
         env: env.id,
@@ -196,7 +255,7 @@ export class Session {
         index,
         task: task === null ? undefined : env.tasks?.get(task),
         needs: env.definition.needs ?? [],
-        timeoutMs: call.timeoutMs ?? this.#record.settings.stepTimeoutMs,
+        timeoutMs: call.timeoutMs ?? this.settings.stepTimeoutMs,
         onProgress: (fraction, message) => {
           for (const waiter of running.waiters) waiter.progress(fraction, message);
         },
@@ -204,10 +263,15 @@ export class Session {
       lent,
     );
     running.trial = trial;
-    if (this.#closed) trial.end(cancelled("the session was closed"));
+    if (this.#ended !== undefined) trial.end(closed());
     if (running.cancelled !== undefined) trial.end(running.cancelled);
     return trial;
   }
+}
+
+export function unknown(id: string, reason: EndReason | "unknown"): WireError {
+  const why = { unknown: "never existed", closed: "was closed", expired: "ran out of its lease" }[reason];
+  return WireError.of("UNKNOWN_SESSION", `session ${id} ${why}; open one with env/make`, { reason });
 }
 
 /** Whether two keys mean the same call, in whatever order their objects' keys were written. */
@@ -217,6 +281,10 @@ function sameCall(a: string, b: string): boolean {
 
 function conflict(message: string, expected: number): WireError {
   return WireError.of("SEQ_CONFLICT", message, { expected });
+}
+
+function closed(): WireError {
+  return cancelled("the session was closed");
 }
 
 function cancelled(message: string): WireError {

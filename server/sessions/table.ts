@@ -2,14 +2,22 @@
 
 import { randomUUID } from "node:crypto";
 import { WireError } from "trailgym/protocol";
-import type { Episode, Journal, SessionRecord, SessionSettings } from "../journal/journal.ts";
+import type {
+  EndReason,
+  Episode,
+  Journal,
+  Lease,
+  Page,
+  PageOptions,
+  SessionRecord,
+  SessionSettings,
+  SessionSummary,
+} from "../journal/journal.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Principal } from "../principals.ts";
 import type { Registry } from "../registry.ts";
-import { Session } from "./session.ts";
+import { Session, type SessionParts, unknown } from "./session.ts";
 import type { Lent } from "./trial.ts";
-
-export type EndReason = "closed" | "expired";
 
 export interface TableParts {
   registry: Registry;
@@ -19,18 +27,25 @@ export interface TableParts {
   maxSessions: number;
   maxMessageBytes: number;
   now: () => number;
+  /** Milliseconds since 1970. Default the system's. */
+  wallNow?: () => number;
 }
 
-/** How many ended sessions are remembered, so that a second close is answered as the first. */
-const keptTombstones = 10_000;
+/** Sessions of the journal that are read at once when a server starts. */
+const pageSize = 1000;
 
 export class SessionTable {
   readonly #parts: TableParts;
+  readonly #sessionParts: SessionParts;
+  readonly #wallNow: () => number;
   readonly #open = new Map<string, Session>();
-  readonly #ended = new Map<string, { principal: string; reason: EndReason }>();
+  /** Sessions that are over, and that the journal could not be told of yet. */
+  readonly #unended = new Map<string, { principal: string; reason: EndReason }>();
 
   constructor(parts: TableParts) {
     this.#parts = parts;
+    this.#sessionParts = parts;
+    this.#wallNow = parts.wallNow ?? Date.now;
   }
 
   get size(): number {
@@ -41,16 +56,31 @@ export class SessionTable {
     return this.#open.values();
   }
 
-  /** @throws WireError UNKNOWN_ENV, CAPACITY */
-  async create(principal: string, env: string, settings: SessionSettings, episode?: Episode): Promise<Session> {
-    const { registry, journal, lent, metrics, maxMessageBytes, now } = this.#parts;
-    const hosted = registry.get(env);
+  /** Takes up the sessions that the journal has, without their values: each is loaded when it is first called. */
+  async recover(): Promise<void> {
+    const { journal } = this.#parts;
+    for (let after: string | undefined, more = true; more;) {
+      const { items, next } = await journal.sessions(undefined, { after, limit: pageSize });
+      for (const { id, principal, env, settings, lease } of items) {
+        const session = new Session({ id, principal, env, settings }, this.#sessionParts);
+        session.savedLease = lease;
+        session.lastUsed = this.#leaseStart(lease);
+        this.#open.set(id, session);
+      }
+      after = next;
+      more = next !== undefined;
+    }
+  }
+
+  /** @param episode makes the value that it begins with. @throws WireError UNKNOWN_ENV, CAPACITY */
+  async create(principal: string, env: string, settings: SessionSettings, episode?: () => Episode): Promise<Session> {
+    this.#parts.registry.get(env);
     this.reserve(1);
-    const record: SessionRecord = { id: `s-${randomUUID()}`, principal, env, settings, seq: 0, episode };
-    const session = new Session(record, { env: hosted, journal, lent, metrics, maxMessageBytes, now });
+    const record: SessionRecord = { id: `s-${randomUUID()}`, principal, env, settings, seq: 0, episode: episode?.() };
+    const session = new Session(record, this.#sessionParts);
     this.#open.set(record.id, session);
     try {
-      await journal.open(record);
+      await this.#parts.journal.open(record);
     } catch (error) {
       this.#open.delete(record.id);
       throw error;
@@ -77,46 +107,99 @@ export class SessionTable {
     throw WireError.of("CAPACITY", message, { retryAfterMs: 1000 });
   }
 
-  /** @throws WireError UNKNOWN_SESSION that says why, FORBIDDEN for another principal's. */
-  find(caller: Principal, id: string): Session {
+  /**
+   * An open session with its value; a promise only where that has to be loaded, or where there is none.
+   * @throws WireError UNKNOWN_SESSION that says why, UNKNOWN_ENV, FORBIDDEN for another principal's.
+   */
+  find(caller: Principal, id: string): Session | Promise<Session> {
     const session = this.#open.get(id);
-    if (session === undefined) throw unknownSession(id, this.#endOf(caller, id));
-    if (session.record.principal !== caller.name) throw forbidden(caller);
+    if (session === undefined) return this.#missing(caller, id);
+    if (session.principal !== caller.name) throw forbidden(caller);
     session.lastUsed = this.#parts.now();
-    return session;
+    return session.awake ? session : session.wake().then(() => session);
+  }
+
+  /** Of one principal, oldest first. */
+  async list(principal: string, page: PageOptions): Promise<Page<SessionSummary>> {
+    const { items, next } = await this.#parts.journal.sessions(principal, page);
+    // Leases are journaled with a delay.
+    const current = items.flatMap((item) => {
+      const session = this.#open.get(item.id);
+      return session === undefined ? [] : [{ ...item, lease: this.#leaseOf(session) }];
+    });
+    return { items: current, next };
   }
 
   /** Ends a session; again: no effect. @throws WireError as {@link find} for one that never was. */
   async close(caller: Principal, id: string): Promise<void> {
-    if (!this.#open.has(id) && this.#endOf(caller, id) !== "unknown") return;
-    await this.end(this.find(caller, id), "closed");
+    const session = this.#open.get(id);
+    if (session === undefined) {
+      if ((await this.#endOf(caller, id)) === "unknown") throw unknown(id, "unknown");
+      return;
+    }
+    if (session.principal !== caller.name) throw forbidden(caller);
+    await this.end(session, "closed");
   }
 
+  /** Over it is at once; where the journal cannot be told, it is told later. */
   async end(session: Session, reason: EndReason): Promise<void> {
-    const { id, principal } = session.record;
+    const { id, principal } = session;
     if (!this.#open.delete(id)) return;
-    this.#ended.set(id, { principal, reason });
-    for (const oldest of this.#ended.keys()) {
-      if (this.#ended.size <= keptTombstones) break;
-      this.#ended.delete(oldest);
-    }
-    session.close();
+    session.close(reason);
     for (const holder of session.holders) holder.forget(session);
     session.holders.clear();
-    await this.#parts.journal.close(id);
+    this.#unended.set(id, { principal, reason });
+    await this.#tell(id, reason).catch((error: unknown) => {
+      this.#parts.lent.log.error({ err: error, session: id }, "the end of a session could not be journaled yet");
+    });
   }
 
-  #endOf(caller: Principal, id: string): EndReason | "unknown" {
-    const ended = this.#ended.get(id);
-    if (ended === undefined) return "unknown";
-    if (ended.principal !== caller.name) throw forbidden(caller);
-    return ended.reason;
+  /** What can wait for a second: leases that have changed, and ends that could not be journaled. */
+  async save(): Promise<void> {
+    const changed: [Session, Lease][] = [];
+    for (const session of this.#open.values()) {
+      const lease = this.#leaseOf(session);
+      if (isNews(lease, session.savedLease)) changed.push([session, lease]);
+    }
+    if (changed.length > 0) {
+      await this.#parts.journal.saveLeases(changed.map(([, lease]) => lease));
+      for (const [session, lease] of changed) session.savedLease = lease;
+    }
+    await Promise.all([...this.#unended].map(([id, { reason }]) => this.#tell(id, reason)));
+  }
+
+  async #tell(id: string, reason: EndReason): Promise<void> {
+    await this.#parts.journal.end(id, reason);
+    this.#unended.delete(id);
+  }
+
+  #leaseOf({ id, holders, lastUsed }: Session): Lease {
+    const usedAt = Math.round(this.#wallNow() - (this.#parts.now() - lastUsed));
+    return { session: id, held: holders.size > 0, usedAt };
+  }
+
+  /** Whoever held it when the server died could not come back any sooner: its lease starts anew. Others' have gone on. */
+  #leaseStart({ held, usedAt }: Lease): number {
+    const now = this.#parts.now();
+    return held ? now : now - Math.max(0, this.#wallNow() - usedAt);
+  }
+
+  async #missing(caller: Principal, id: string): Promise<never> {
+    throw unknown(id, await this.#endOf(caller, id));
+  }
+
+  async #endOf(caller: Principal, id: string): Promise<EndReason | "unknown"> {
+    const fate = this.#unended.get(id) ?? (await this.#parts.journal.fate(id));
+    if (fate === undefined) return "unknown";
+    if (fate.principal !== caller.name) throw forbidden(caller);
+    return fate.reason;
   }
 }
 
-function unknownSession(id: string, reason: EndReason | "unknown"): WireError {
-  const why = { unknown: "never existed", closed: "was closed", expired: "ran out of its lease" }[reason];
-  return WireError.of("UNKNOWN_SESSION", `session ${id} ${why}; open one with env/make`, { reason });
+/** The two clocks run apart by a little: what differs by less has not changed. */
+function isNews(lease: Lease, saved: Lease | undefined): boolean {
+  if (lease.held !== saved?.held) return true;
+  return !lease.held && Math.abs(lease.usedAt - saved.usedAt) > 500;
 }
 
 function forbidden({ role }: Principal): WireError {

@@ -4,6 +4,8 @@ import {
   type EnvContext,
   type Interpreter,
   type Language,
+  type Model,
+  ModelUnavailable,
   rng,
   type Rng,
   SandboxLost,
@@ -15,6 +17,8 @@ import type { Logger } from "pino";
 export interface Lent {
   /** @throws SandboxUnavailable */
   interpreter(language: Language): Interpreter;
+  /** Undefined where none is configured. */
+  model?: Model | undefined;
   log: Logger;
 }
 
@@ -86,6 +90,12 @@ export class Trial implements EnvContext {
     return this.#lent.interpreter(language);
   }
 
+  get model(): Model | undefined {
+    if (!this.#options.needs.includes("model"))
+      throw new Error(`${this.#options.env} does not name "model" in its needs`);
+    return this.#lent.model;
+  }
+
   /** Ends the trial from outside: its signal is aborted and {@link run} rejects with `error`. Later ends are ignored. */
   end(error: WireError): void {
     if (this.#ended !== undefined) return;
@@ -140,6 +150,7 @@ export class Trial implements EnvContext {
     if (error instanceof SandboxUnavailable) {
       return WireError.of("SANDBOX_UNAVAILABLE", error.message, { need: error.need });
     }
+    if (error instanceof ModelUnavailable) return WireError.of("SANDBOX_UNAVAILABLE", error.message, { need: "model" });
     this.#lent.log.error({ env: this.#options.env, err: error }, "environment failed");
     return fault(this.#options.env, error instanceof Error ? error.message : String(error));
   }

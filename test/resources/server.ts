@@ -9,6 +9,7 @@ export interface ServerOptions {
   config?: Partial<ServerConfig>;
   journal?: Journal;
   now?: () => number;
+  wallNow?: () => number;
 }
 
 export interface TestServer extends AsyncDisposable {
@@ -21,7 +22,7 @@ export interface TestServer extends AsyncDisposable {
   wire(options?: WireOptions): Promise<Wire>;
 }
 
-export async function serverResource({ envs, config, journal, now }: ServerOptions): Promise<TestServer> {
+export async function serverResource({ envs, config, journal, now, wallNow }: ServerOptions): Promise<TestServer> {
   const server = await createServer({
     registry: await createRegistry(envs),
     config: { port: 0, graceMs: 50, ...config },
@@ -29,6 +30,7 @@ export async function serverResource({ envs, config, journal, now }: ServerOptio
     log: createLog("silent"),
     ...(journal === undefined ? {} : { journal }),
     ...(now === undefined ? {} : { now }),
+    ...(wallNow === undefined ? {} : { wallNow }),
   });
   const wires: Wire[] = [];
   const { host, port } = new URL(server.url);

@@ -63,6 +63,11 @@ verifies("results/conform", async () => {
         await call("env/fork", { snapshot, count: 1 });
         await call("session/attach", { session });
         await call("env/observe", { session });
+        expect((await call("session/list", { limit: 1000 })).sessions).toContainEqual(
+          expect.objectContaining({ session }),
+        );
+        const { previous } = await call("trajectory/get", { session });
+        await call("trajectory/get", { episode: previous, limit: 1 });
         await call("env/close", { session });
         await call("env/close", { session });
       }

@@ -1,11 +1,13 @@
 /** The session's state machine over the real wire, in any order of calls, against a model that fits on a page. */
 
 import fc from "fast-check";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import { verifies } from "../../e2e/verifies.ts";
+import { type DurableServer, durableServer } from "../../resources/durable.ts";
 import { trouble, type Trouble } from "../../resources/envs.ts";
 import { until } from "../../resources/events.ts";
 import { serverResource, type TestServer } from "../../resources/server.ts";
+import type { ResultOf } from "trailgym/protocol";
 import { type Reply, resultText, type Wire, WireClosed } from "../../resources/wire.ts";
 
 interface Value {
@@ -31,7 +33,9 @@ interface Model {
 
 interface Real {
   env: Trouble;
-  server: TestServer;
+  /** Of a durable one that which is up. */
+  readonly server: TestServer;
+  durable: DurableServer | undefined;
   wires: Wire[];
   /** Every wire that ever was, to count its replies. */
   ever: Wire[];
@@ -294,6 +298,47 @@ class Fork extends Move {
   }
 }
 
+/** The server goes down, in order or not, and what was committed is all there is. */
+class Restart extends Move {
+  override check = () => this.n % 3 !== 0;
+  async move(_session: ModelSession, model: Model, real: Real) {
+    const { durable } = real;
+    if (durable === undefined) return;
+    const lost = model.sessions.flatMap(({ waiting }) => waiting);
+    for (const session of model.sessions) session.waiting = [];
+    await durable.restart(this.n % 2 === 0 ? "close" : "crash");
+    for (const { reply } of lost) {
+      const name = await reply.then(nameOf, (error: unknown) => {
+        expect(error).toBeInstanceOf(WireClosed);
+        return "CANCELLED";
+      });
+      expect(name).toBe("CANCELLED");
+    }
+    await settled(model, real);
+    for (const [i] of real.wires.entries()) {
+      const back = await durable.wire();
+      real.wires[i] = back;
+      real.ever.push(back);
+    }
+    await kept(model, real);
+  }
+}
+
+/** What is kept of each session's episode leads to where the session is. */
+async function kept(model: Model, real: Real): Promise<void> {
+  for (const [i, { value, closed }] of model.sessions.entries()) {
+    if (value === undefined || closed) continue;
+    const { result } = await answer(real, 0, "trajectory/get", { session: real.sessions[i] });
+    const { transitions, opening, steps } = result as ResultOf<"trajectory/get">;
+    const counts = [opening, ...transitions].map(({ observation }) => (observation as { count: number }).count);
+    expect([steps, transitions.length, counts.at(-1)]).toEqual([value.index, value.index, value.count]);
+    for (const [k, { action, reward }] of transitions.entries()) {
+      const { n = 1 } = action as { n?: number };
+      expect([reward, counts[k + 1]]).toEqual([n, (counts[k] as number) + n]);
+    }
+  }
+}
+
 async function open(model: Model, real: Real): Promise<void> {
   const { result } = await answer(real, 0, "env/make", { env: "trouble-v1" });
   real.sessions.push((result as { session: string }).session);
@@ -303,32 +348,59 @@ async function open(model: Model, real: Real): Promise<void> {
 const aim = fc.tuple(fc.nat(4), fc.nat(1), fc.nat(9));
 const moves = [Reset, Step, Step, FailingStep, Retry, Conflict, Gap, Hold, Hold, Release, Cancel, Close, Reconnect];
 const branching = [Snapshot, Restore, Fork];
-const commands = [...moves, ...branching].map((Kind) => aim.map((at): Command => new Kind(at)));
+const anyOf = (kinds: readonly (new (at: readonly [number, number, number]) => Command)[]) =>
+  fc.commands(
+    kinds.map((Kind) => aim.map((at): Command => new Kind(at))),
+    { maxCommands: 40, size: "max" },
+  );
+
+async function explore(
+  env: Trouble,
+  server: TestServer,
+  durable: DurableServer | undefined,
+  moves: Iterable<Command>,
+): Promise<void> {
+  const wires = [await server.wire(), await server.wire()];
+  const asked = new Map<Wire, number[]>();
+  const real: Real = {
+    ...{ env, durable, wires, ever: [...wires], asked, sessions: [], snapshots: [] },
+    get server() {
+      return durable?.current ?? server;
+    },
+  };
+  const model: Model = { sessions: [], snapshots: [], runs: 0 };
+  await open(model, real);
+  await fc.asyncModelRun(() => ({ model, real }), moves);
+  env.release();
+  for (const { waiting } of model.sessions) await Promise.all(waiting.map(({ reply }) => reply));
+  // One response for one id; those of a socket that was dropped may be lost with it.
+  for (const wire of real.ever) {
+    const ids = wire.frames.map((text) => (JSON.parse(text) as Reply).id);
+    expect(new Set(ids).size).toBe(ids.length);
+    if (real.wires.includes(wire)) expect(ids).toEqual(expect.arrayContaining(asked.get(wire) ?? []));
+  }
+}
+
+const config = { keptReplies: 1000 };
 
 verifies(
   "session/state-machine",
   async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: "max" }), async (moves) => {
-        const env = trouble();
-        await using server = await serverResource({ envs: [env.env], config: { keptReplies: 1000 } });
-        const wires = [await server.wire(), await server.wire()];
-        const asked = new Map<Wire, number[]>();
-        const real: Real = { env, server, wires, ever: [...wires], asked, sessions: [], snapshots: [] };
-        const model: Model = { sessions: [], snapshots: [], runs: 0 };
-        await open(model, real);
-        await fc.asyncModelRun(() => ({ model, real }), moves);
-        env.release();
-        for (const { waiting } of model.sessions) await Promise.all(waiting.map(({ reply }) => reply));
-        // One response for one id; those of a socket that was dropped may be lost with it.
-        for (const wire of real.ever) {
-          const ids = wire.frames.map((text) => (JSON.parse(text) as Reply).id);
-          expect(new Set(ids).size).toBe(ids.length);
-          if (real.wires.includes(wire)) expect(ids).toEqual(expect.arrayContaining(asked.get(wire) ?? []));
-        }
-      }),
-      { numRuns: 60, endOnFailure: true },
-    );
+    const property = fc.asyncProperty(anyOf([...moves, ...branching]), async (moves) => {
+      const env = trouble();
+      await using server = await serverResource({ envs: [env.env], config });
+      await explore(env, server, undefined, moves);
+    });
+    await fc.assert(property, { numRuns: 60, endOnFailure: true });
   },
   60_000,
 );
+
+test("a session is where the model is also when its server goes down and comes up at any moment", async () => {
+  const property = fc.asyncProperty(anyOf([...moves, ...branching, Restart, Restart, Restart]), async (moves) => {
+    const env = trouble();
+    await using durable = await durableServer({ envs: [env.env], config });
+    await explore(env, durable.current, durable, moves);
+  });
+  await fc.assert(property, { numRuns: 40, endOnFailure: true });
+}, 120_000);
