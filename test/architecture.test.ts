@@ -41,7 +41,13 @@ const layers: Record<string, Layer> = {
   },
   trainer: {
     own: ["client", "env", "pheromone", "protocol"],
-    packages: ["zod"],
+    packages: [
+      "@tensorflow/tfjs-backend-cpu",
+      "@tensorflow/tfjs-backend-wasm",
+      "@tensorflow/tfjs-core",
+      "@tensorflow/tfjs-layers",
+      "zod",
+    ],
     node: true,
     why: "learns through a client",
   },
@@ -65,7 +71,10 @@ const grants: Record<string, readonly string[]> = {
   "protocol/generate.ts": ["node:fs"],
   "envs/core/discovery.ts": ["node:fs", "node:fs/promises", "node:path", "node:url", "computed"],
   "envs/code-gym": ["hyparquet", "hyparquet-compressors"],
-  "server/sandboxes/isolate": ["isolated-vm"],
+  // Tools' arguments are checked as servers check them; what it compiles are a schema's own rules.
+  "envs/mcp-tools/schema": ["ajv", "ajv-formats"],
+  "server/journal/sqlite": ["better-sqlite3"],
+  "server/sandboxes/isolate": ["acorn", "eslint-scope", "isolated-vm"],
   "server/sandboxes/pyodide": ["pyodide"],
   // An environment's file in a thread of its own.
   "server/hosts/thread.ts": ["computed"],
@@ -74,7 +83,7 @@ const grants: Record<string, readonly string[]> = {
   "clients/cli/package.ts": ["envs"],
 };
 
-const exports = ["./client", "./env", "./protocol", "./server"];
+const exports = ["./client", "./env", "./pheromone", "./protocol", "./server"];
 
 const root = path.resolve(import.meta.dirname, "..");
 

@@ -3,8 +3,9 @@
 import { appendFile, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { type ImportFile, importCodeGym } from "../../envs/code-gym/import.ts";
-import { Failure, UsageError } from "./failure.ts";
-import { type Io, note, print, printJson } from "./io.ts";
+import { Failure, UsageError } from "./terminal/failure.ts";
+import { type Io, note, print, printJson } from "./terminal/io.ts";
+import { startProgress } from "./terminal/progress.ts";
 
 export interface ImportOptions {
   out: string;
@@ -27,8 +28,8 @@ export async function importCodeGymFiles(io: Io, files: readonly string[], optio
   const target = new Target(resolve(out), limit, io.signal);
   try {
     const name = options.name ?? basename(resolve(out));
-    const { tasks, programs, problems } = await importCodeGym(opened, { name, split }, (path, text) =>
-      target.write(path, text),
+    const { tasks, programs, problems } = await withProgress(io, opened, (files) =>
+      importCodeGym(files, { name, split }, (path, text) => target.write(path, text)),
     );
     const kept = Math.min(tasks, limit);
     if (kept === 0) await discard(out, existed);
@@ -40,6 +41,34 @@ export async function importCodeGymFiles(io: Io, files: readonly string[], optio
     await discard(out, existed);
     io.signal.throwIfAborted();
     throw error;
+  }
+}
+
+/** By the bytes that are read. A file that is read again, in whole or in part, counts once. */
+async function withProgress<T>(
+  io: Io,
+  files: readonly ImportFile[],
+  work: (files: readonly ImportFile[]) => Promise<T>,
+): Promise<T> {
+  const total = files.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const progress = await startProgress(io, "importing", total, { percent: true });
+  const watched = files.map((file): ImportFile => {
+    let left = file.byteLength;
+    return {
+      ...file,
+      async slice(start, end) {
+        const piece = await file.slice(start, end);
+        const more = Math.min(left, piece.byteLength);
+        left -= more;
+        progress.advance(undefined, more);
+        return piece;
+      },
+    };
+  });
+  try {
+    return await work(watched);
+  } finally {
+    progress.stop();
   }
 }
 
@@ -64,7 +93,7 @@ function show(io: Io, { out, tasks, programs, problems }: Result): void {
 }
 
 /** Must be new, or empty: two imports in one folder would be neither. @returns whether it was there. */
-async function claim(out: string): Promise<boolean> {
+export async function claim(out: string): Promise<boolean> {
   const there = await stat(out).catch(() => undefined);
   if (there !== undefined && !there.isDirectory()) throw new UsageError(`--out ${out} is a file; give a folder`);
   if (there !== undefined && (await readdir(out)).length > 0) {
@@ -75,7 +104,7 @@ async function claim(out: string): Promise<boolean> {
 }
 
 /** Only what this import has made: the folder was new or empty. */
-async function discard(out: string, existed: boolean): Promise<void> {
+export async function discard(out: string, existed: boolean): Promise<void> {
   if (!existed) return rm(out, { recursive: true, force: true });
   await Promise.all((await readdir(out)).map((name) => rm(join(out, name), { recursive: true, force: true })));
 }

@@ -1,9 +1,9 @@
 /** Which environments are there? */
 
-import { openEndpoint } from "./endpoint.ts";
-import { type Io, print, printJson, width } from "./io.ts";
+import { openEndpoint } from "./compose/endpoint.ts";
+import { type Io, print, printJson, width } from "./terminal/io.ts";
 import type { EndpointOptions } from "./settings.ts";
-import { table } from "./table.ts";
+import { table } from "./terminal/table.ts";
 
 export async function list(io: Io, options: EndpointOptions & { json?: boolean }): Promise<void> {
   await using endpoint = await openEndpoint(io, options);

@@ -1,8 +1,9 @@
+#!/usr/bin/env node
 /** The process: arguments and signals in, exit code out. Nothing else of the command line knows that it is one. */
 
 import { CommanderError } from "commander";
-import { describeFailure } from "./failure.ts";
-import { Interrupted, type Io } from "./io.ts";
+import { describeFailure } from "./terminal/failure.ts";
+import { Interrupted, type Io } from "./terminal/io.ts";
 import { packageVersion } from "./package.ts";
 import { createProgram } from "./program.ts";
 
@@ -51,7 +52,8 @@ function interrupted(): AbortSignal {
 }
 
 async function run(args: string[]): Promise<number> {
-  const program = createProgram(io, await packageVersion());
+  const unasked = args.includes("serve") ? (await import("trailgym/server")).defaults : undefined;
+  const program = createProgram(io, await packageVersion(), unasked);
   try {
     if (args.length === 0) {
       program.outputHelp({ error: true });

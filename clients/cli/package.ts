@@ -9,6 +9,8 @@ const manifest = findPackageJSON(import.meta.url) as string;
 
 /** Compiled next to the command line, wherever that is. */
 export const builtInEnvs = fileURLToPath(new URL("../../envs/", import.meta.url));
+/** What a person types: nothing is installed by a checkout. */
+export const commandName = import.meta.url.endsWith(".ts") ? "npm run -s trailgym --" : "trailgym";
 /** Data lies at the package's root, compiled or not. */
 export const builtInTasks = join(dirname(manifest), "fixtures");
 

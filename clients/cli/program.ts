@@ -1,17 +1,22 @@
 /** Which commands are there? Their options and help; what they do is loaded when one of them runs. */
 
 import { Command } from "commander";
+import type { ServerConfig } from "trailgym/server";
+import { baselinesCommand } from "./commands/baselines.ts";
 import { benchCommand } from "./commands/bench.ts";
 import { checkEnvCommand } from "./commands/check-env.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { evalCommand } from "./commands/eval.ts";
+import { generateCommand } from "./commands/generate.ts";
+import { graphCommand } from "./commands/graph.ts";
 import { importCommand } from "./commands/import.ts";
 import { listCommand, tasksCommand } from "./commands/list.ts";
 import { playCommand } from "./commands/play.ts";
 import { serveCommand } from "./commands/serve.ts";
-import type { Io } from "./io.ts";
+import type { Io } from "./terminal/io.ts";
 
-export function createProgram(io: Io, version: string): Command {
+/** @param unasked what a server does unasked, for the help of `serve`: loading it is not for every command. */
+export function createProgram(io: Io, version: string, unasked?: ServerConfig): Command {
   const program = new Command("trailgym");
   program
     .description("Reinforcement-learning environments for tool-using agents, served over JSON-RPC on a WebSocket.")
@@ -45,9 +50,12 @@ Exit codes: 0 it worked, 1 it did not, 2 the command line is wrong.`,
     evalCommand,
     checkEnvCommand,
     importCommand,
+    generateCommand,
+    graphCommand,
+    baselinesCommand,
     benchCommand,
   ]) {
-    add(program, io);
+    add(program, io, unasked);
   }
   return program;
 }

@@ -1,7 +1,7 @@
 /** Serves until it is told to stop. */
 
-import { compose } from "./compose.ts";
-import { type Io, note, print, printJson } from "./io.ts";
+import { compose } from "./compose/compose.ts";
+import { type Io, note, print, printJson } from "./terminal/io.ts";
 import { type ServeOptions, serverConfig } from "./settings.ts";
 
 export async function serve(io: Io, options: ServeOptions): Promise<void> {
@@ -12,7 +12,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<void> {
   const { server, envs } = composed;
   const { url, instance } = server;
   if (options.json === true) printJson(io, { url, instance }, 0);
-  else print(io, `serving ${envs.join(", ")} at ${url} (Ctrl-C stops)`);
+  else {
+    print(io, `serving ${envs.join(", ")} at ${url} (Ctrl-C stops)`);
+    note(io, config.data === undefined ? "nothing is kept" : `sessions and episodes are kept in ${config.data}`);
+  }
   await stopped(signal);
   if (options.json !== true) note(io, "stopping: no new work, running steps may end");
 }

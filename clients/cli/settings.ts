@@ -2,10 +2,11 @@
 
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ServerConfig, TokenEntry } from "trailgym/server";
-import { UsageError } from "./failure.ts";
+import { type ModelOptions, modelOptions } from "./compose/model.ts";
+import { UsageError } from "./terminal/failure.ts";
 
 /** Where definitions and tasks come from. */
-export interface SourceOptions {
+export interface SourceOptions extends ModelOptions {
   envs?: string[];
   tasks?: string[];
   /** Commander's name for the absence of `--no-builtin-tasks`. */
@@ -22,8 +23,8 @@ export interface EndpointOptions extends SourceOptions {
 }
 
 export interface ServeOptions extends SourceOptions {
-  host: string;
-  port: number;
+  host?: string;
+  port?: number;
   token?: string;
   tokens?: string;
   insecure?: boolean;
@@ -34,9 +35,23 @@ export interface ServeOptions extends SourceOptions {
   stepTimeoutMs?: number;
   leaseMs?: number;
   graceMs?: number;
-  interpreters: number;
+  data?: string;
+  memory?: boolean;
+  sync?: ServerConfig["sync"];
+  interpreters?: number;
   json?: boolean;
 }
+
+/** Bounds of the server that are whole numbers: their flags and variables are made of their names. */
+const caps = [
+  ["maxSessions", "n", "sessions open at once"],
+  ["maxMessageBytes", "n", "largest request and reply"],
+  ["maxBatch", "n", "requests in one batch"],
+  ["stepTimeoutMs", "ms", "deadline of a reset or step"],
+  ["leaseMs", "ms", "life of a session that nobody holds"],
+  ["graceMs", "ms", "how long a shutdown waits for running steps"],
+] as const;
+type Knob = (typeof caps)[number][0] | "host" | "port";
 
 const logLevels = ["silent", "fatal", "error", "warn", "info", "debug", "trace"];
 
@@ -67,7 +82,7 @@ export function endpointOptions(command: Command): Command {
       new Option("--server <url>", "use a running server instead of one in this process").env("TRAILGYM_SERVER"),
     )
     .addOption(new Option("--token <token>", "the token of that server").env("TRAILGYM_TOKEN"));
-  return sourceOptions(command).hook("preAction", (_, action) => refuseBoth(action));
+  return modelOptions(sourceOptions(command)).hook("preAction", (_, action) => refuseBoth(action));
 }
 
 /** What a variable of the environment says is not asked for here and now, and simply has no effect. */
@@ -81,11 +96,15 @@ function refuseBoth(command: Command): void {
   );
 }
 
-export function serverOptions(command: Command): Command {
+/** @param unasked what the server does where an option is absent; undefined where nobody will see it. */
+export function serverOptions(command: Command, unasked?: ServerConfig): Command {
+  const otherwise = (knob: Knob) => (unasked === undefined ? "" : ` (default ${unasked[knob]})`);
   command
-    .addOption(new Option("--host <address>", "address to bind").default("127.0.0.1").env("TRAILGYM_HOST"))
+    .addOption(new Option("--host <address>", `address to bind${otherwise("host")}`).env("TRAILGYM_HOST"))
     .addOption(
-      new Option("--port <n>", "0 picks a free one").default(7474).argParser(integer(0, 65_535)).env("TRAILGYM_PORT"),
+      new Option("--port <n>", `0 picks a free one${otherwise("port")}`)
+        .argParser(integer(0, 65_535))
+        .env("TRAILGYM_PORT"),
     )
     .addOption(
       new Option("--token <token>", "what clients must send; prefer the variable, a flag shows in `ps`").env(
@@ -93,43 +112,52 @@ export function serverOptions(command: Command): Command {
       ),
     )
     .addOption(
-      new Option("--tokens <file>", "JSON list of {sha256, principal, role}, for more than one token").env(
+      new Option("--tokens <file>", "JSON list of {sha256, principal, role, discloses?}, for more than one token").env(
         "TRAILGYM_TOKENS",
       ),
     )
     .option("--insecure", "serve beyond this machine without a token; only where the network itself is trusted")
     .option("--origin <url...>", "web pages, beside those of this machine, that may connect");
-  const cap = (flag: string, what: string, variable: string) =>
-    command.addOption(new Option(flag, what).argParser(integer(1)).env(variable));
-  cap("--max-sessions <n>", "sessions open at once (default 10000)", "TRAILGYM_MAX_SESSIONS");
-  cap("--max-message-bytes <n>", "largest request and reply (default 16777216)", "TRAILGYM_MAX_MESSAGE_BYTES");
-  cap("--max-batch <n>", "requests in one batch (default 1024)", "TRAILGYM_MAX_BATCH");
-  cap("--step-timeout-ms <ms>", "deadline of a reset or step (default 30000)", "TRAILGYM_STEP_TIMEOUT_MS");
-  cap("--lease-ms <ms>", "life of a session that nobody holds (default 600000)", "TRAILGYM_LEASE_MS");
-  cap("--grace-ms <ms>", "how long a shutdown waits for running steps (default 5000)", "TRAILGYM_GRACE_MS");
+  for (const [knob, unit, what] of caps) {
+    const words = knob.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+    const flag = `--${words.toLowerCase().replaceAll("_", "-")} <${unit}>`;
+    command.addOption(new Option(flag, `${what}${otherwise(knob)}`).argParser(integer(1)).env(`TRAILGYM_${words}`));
+  }
+  command
+    .addOption(
+      new Option(
+        "--data <dir>",
+        "where sessions and episodes are kept (default: a folder of yours for each port; with --port 0 none)",
+      ).env("TRAILGYM_DATA"),
+    )
+    .addOption(new Option("--memory", "keep nothing: sessions end with the server").conflicts("data"))
+    .addOption(
+      new Option("--sync <mode>", "what a committed step outlives: off, normal (default) the server; full the machine")
+        .choices(["off", "normal", "full"])
+        .env("TRAILGYM_SYNC"),
+    );
   command.addOption(
     new Option("--interpreters <n>", "processes for untrusted code, per language, started when first needed")
-      .default(2)
       .argParser(integer(1, 256))
       .env("TRAILGYM_INTERPRETERS"),
   );
-  return sourceOptions(command);
+  return modelOptions(sourceOptions(command));
 }
 
-/** @throws UsageError for a bad tokens file */
+/** Only what was asked for: the rest is the server's to decide. @throws UsageError for a bad tokens file */
 export async function serverConfig(options: ServeOptions): Promise<Partial<ServerConfig>> {
-  const { host, port, insecure = false, origin = [] } = options;
-  const { maxSessions, maxMessageBytes, maxBatch, stepTimeoutMs, leaseMs, graceMs } = options;
-  const caps = { maxSessions, maxMessageBytes, maxBatch, stepTimeoutMs, leaseMs, graceMs };
-  const given = Object.fromEntries(Object.entries(caps).filter(([, value]) => value !== undefined));
-  return {
-    host,
-    port,
-    insecure,
-    origins: origin,
-    ...(given as Partial<ServerConfig>),
-    tokens: await tokensOf(options),
-  };
+  const { host, port, sync, insecure = false, origin = [] } = options;
+  const data = options.memory === true ? undefined : (options.data ?? (await dataFolder(port)));
+  const knobs = { host, port, data, sync, ...Object.fromEntries(caps.map(([knob]) => [knob, options[knob]])) };
+  const given = Object.fromEntries(Object.entries(knobs).filter(([, value]) => value !== undefined));
+  return { insecure, origins: origin, ...(given as Partial<ServerConfig>), tokens: await tokensOf(options) };
+}
+
+/** Nobody finds a server on any free port again, nor the sessions that it would keep. */
+async function dataFolder(port: number | undefined): Promise<string | undefined> {
+  if (port === 0) return undefined;
+  const { defaults } = await import("trailgym/server");
+  return (await import("./journal/folder.ts")).defaultFolder(port ?? defaults.port);
 }
 
 async function tokensOf({ token, tokens }: ServeOptions): Promise<TokenEntry[]> {
@@ -146,11 +174,12 @@ export async function tokenEntry(token: string): Promise<TokenEntry> {
 async function readTokens(file: string): Promise<TokenEntry[]> {
   const { readFile } = await import("node:fs/promises");
   const { z } = await import("zod");
-  const { roles } = await import("trailgym/protocol");
+  const { disclosures, roles } = await import("trailgym/protocol");
   const entry = z.strictObject({
     sha256: z.string().regex(/^[0-9a-f]{64}$/, "the token's SHA-256 in lower-case hex"),
     principal: z.string().min(1),
     role: z.enum(roles),
+    discloses: z.array(z.enum(disclosures)).exactOptional(),
   });
   try {
     return z.array(entry).parse(JSON.parse(await readFile(file, "utf8")));

@@ -1,9 +1,9 @@
 /** Which tasks does an environment have? Their public fields only. */
 
-import { openEndpoint } from "./endpoint.ts";
-import { type Io, note, print, printJson, width } from "./io.ts";
+import { openEndpoint } from "./compose/endpoint.ts";
+import { type Io, note, print, printJson, width } from "./terminal/io.ts";
 import type { EndpointOptions } from "./settings.ts";
-import { table } from "./table.ts";
+import { table } from "./terminal/table.ts";
 
 export interface TasksOptions extends EndpointOptions {
   split?: string;

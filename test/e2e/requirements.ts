@@ -1,12 +1,13 @@
-/** What TrailGym promises, one sentence each, and where it was promised. Every one is held by a test that `verifies` it. */
+/** What TrailGym promises, one sentence each, and where it was promised. Every one is held by a test: one that `verifies` it, or those that it names. */
 
-export interface Requirement {
-  promise: string;
-  /** A section of wire.md or architecture.md, a part of an issue, or a complaint of complaints.md: #n of its §3, 5.n of its §5. */
-  source: string;
-}
+import type { Requirement } from "./requirement.ts";
+import { clientRequirements } from "./requirements/clients.ts";
+import { codeGymRequirements } from "./requirements/code-gym.ts";
+import { commandLineRequirements } from "./requirements/command-line.ts";
+import { sandboxRequirements } from "./requirements/sandboxes.ts";
 
-export const requirements = {
+/** What is promised of the wire and of the server behind it. */
+const wireRequirements = {
   // Exactly once
   "seq/retry-same-bytes": {
     promise: "a retry of a committed call, on any socket, is answered with the stored bytes and executes nothing",
@@ -273,5 +274,21 @@ export const requirements = {
   },
   "server/names-no-env": { promise: "the server names no environment", source: "architecture.md §8.7" },
 } as const satisfies Record<string, Requirement>;
+
+export const groups = {
+  wire: wireRequirements,
+  sandboxes: sandboxRequirements,
+  codeGym: codeGymRequirements,
+  clients: clientRequirements,
+  commandLine: commandLineRequirements,
+} as const;
+
+export const requirements = {
+  ...wireRequirements,
+  ...sandboxRequirements,
+  ...codeGymRequirements,
+  ...clientRequirements,
+  ...commandLineRequirements,
+} as const;
 
 export type RequirementId = keyof typeof requirements;

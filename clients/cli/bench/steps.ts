@@ -9,13 +9,20 @@ import type { Row } from "./report.ts";
 const steps = 2000;
 const section = "one step of a program, one session, over the wire";
 
+/** How often {@link programSteps} tells that it has measured something. */
+export const programParts = 4;
+
 /** @param url a server that has the bench dataset */
-export async function programSteps(url: string): Promise<Row[]> {
+export async function programSteps(url: string, measured: (what: string) => void): Promise<Row[]> {
   await using client = await connect(url);
   const bare = await countdown(client);
+  measured("steps of countdown");
   const javascript = await program(client, "bench-js");
+  measured("steps in JavaScript");
   const python = await program(client, "bench-py");
+  measured("steps in Python");
   const forked = await forkStep();
+  measured("steps in forked processes");
   const rows: Row[] = [
     { section, name: "countdown (no program)", value: bare.p50, unit: "ms", detail: `p99 ${bare.p99.toFixed(2)} ms` },
     step("JavaScript program", javascript.step, bare.p50, 0.2, forked),

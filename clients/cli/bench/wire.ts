@@ -1,6 +1,7 @@
 /** How many steps a second cross the wire, beside a bare `ws` server that echoes the same frames? */
 
 import { fileURLToPath } from "node:url";
+import { beside } from "../beside.ts";
 import type { LoadPlan, LoadReport } from "./load.ts";
 import { cpuSeconds, runChild, startChild } from "./process.ts";
 import type { Row } from "./report.ts";
@@ -17,6 +18,9 @@ const cases: Pick<LoadPlan, "sessions" | "sockets" | "batch">[] = [
   { sessions: 1000, sockets: 1, batch: 1 },
   { sessions: 64, sockets: 1, batch: 64 },
 ];
+
+/** How often {@link wire} tells that it has measured something. */
+export const wireParts = cases.length;
 
 export interface Target {
   name: LoadPlan["target"];
@@ -44,17 +48,17 @@ interface Measured extends LoadReport {
 }
 
 /** @param trailgym a server that is already up */
-export async function wire(trailgym: Target, progress: (done: number, of: number) => void): Promise<Row[]> {
-  await using echo = await startChild(process.execPath, [file("./echo.ts")]);
+export async function wire(trailgym: Target, measured: (what: string) => void): Promise<Row[]> {
+  await using echo = await startChild(process.execPath, [fileURLToPath(beside(import.meta.url, "./echo.ts"))]);
   const floor: Target = { name: "echo", url: echo.firstLine.url as string, pid: echo.process.pid as number };
   const rows: Row[] = [];
   const singly = new Map<number, number>();
-  for (const [i, plan] of cases.entries()) {
-    progress(i, cases.length);
+  for (const plan of cases) {
     const { ours, theirs } = await pair(trailgym, floor, plan);
     const label = `${plan.sessions} session${plan.sessions > 1 ? "s" : ""}, ${
       plan.batch > 1 ? `batches of ${plan.batch}` : plan.sockets > 1 ? "a socket each" : "one socket"
     }`;
+    measured(label);
     const ratio = ours.rate / theirs.rate;
     rows.push({
       section,
@@ -93,7 +97,10 @@ async function pair(ours: Target, theirs: Target, plan: (typeof cases)[number]) 
 
 async function measure({ name, url, pid }: Target, plan: (typeof cases)[number]): Promise<Measured> {
   const before = cpuSeconds(pid);
-  const args = [file("./load.ts"), JSON.stringify({ url, target: name, seconds, ...plan } satisfies LoadPlan)];
+  const args = [
+    fileURLToPath(beside(import.meta.url, "./load.ts")),
+    JSON.stringify({ url, target: name, seconds, ...plan } satisfies LoadPlan),
+  ];
   const report = await runChild<LoadReport>(process.execPath, args);
   const after = cpuSeconds(pid);
   const cpuUs = before === undefined || after === undefined ? undefined : ((after - before) / report.steps) * 1e6;
@@ -102,8 +109,4 @@ async function measure({ name, url, pid }: Target, plan: (typeof cases)[number])
 
 function us(value: number | undefined): string {
   return value === undefined ? "?" : value.toFixed(1);
-}
-
-function file(relative: string): string {
-  return fileURLToPath(new URL(relative, import.meta.url));
 }

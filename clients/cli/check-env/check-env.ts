@@ -1,9 +1,9 @@
 /** Do environments keep their contract, and are the tasks of a dataset sound? */
 
 import type { Finding } from "trailgym/env";
-import { UsageError } from "../failure.ts";
-import { type Io, note, print, printJson } from "../io.ts";
-import { type Progress, startProgress } from "../progress.ts";
+import { UsageError } from "../terminal/failure.ts";
+import { type Io, note, print, printJson } from "../terminal/io.ts";
+import { type Progress, startProgress } from "../terminal/progress.ts";
 import type { CheckSettings } from "./checks.ts";
 import { type Named, runChecks } from "./watched.ts";
 

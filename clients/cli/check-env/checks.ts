@@ -2,10 +2,10 @@
 
 import { stat } from "node:fs/promises";
 import { type AnyEnv, discover, type TaskFiles } from "trailgym/env";
-import { findSources, type Sources } from "../compose.ts";
-import { Failure } from "../failure.ts";
-import { lendPackage } from "../lend-package.ts";
-import { failureOf } from "../problems.ts";
+import { findSources, type Sources } from "../compose/compose.ts";
+import { Failure } from "../terminal/failure.ts";
+import { lendPackage } from "../compose/lend-package.ts";
+import { failureOf } from "../compose/problems.ts";
 import type { SourceOptions } from "../settings.ts";
 
 export interface CheckSettings extends SourceOptions {

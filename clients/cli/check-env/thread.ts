@@ -2,9 +2,10 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { checkEnv } from "trailgym/env";
-import { createInterpreters } from "../compose.ts";
-import { Failure } from "../failure.ts";
+import { createInterpreters } from "trailgym/server";
+import { Failure } from "../terminal/failure.ts";
 import { findChecks } from "./checks.ts";
+import { withoutEchoes } from "./echoes.ts";
 import type { FromThread, Job } from "./messages.ts";
 
 const ALIVE_MS = 200;
@@ -32,7 +33,7 @@ try {
       onCall: (begins) => say({ kind: "call", ...begins }),
       lend: () => interpreters,
     });
-    say({ kind: "report", report });
+    say({ kind: "report", report: { ...report, findings: withoutEchoes(report.findings) } });
   }
   say({ kind: "done" });
 } catch (error) {

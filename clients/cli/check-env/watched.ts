@@ -2,7 +2,8 @@
 
 import { Worker } from "node:worker_threads";
 import type { CheckReport, Finding } from "trailgym/env";
-import { Failure } from "../failure.ts";
+import { beside } from "../beside.ts";
+import { Failure } from "../terminal/failure.ts";
 import type { FromThread, Job } from "./messages.ts";
 
 export interface Named extends CheckReport {
@@ -28,7 +29,7 @@ export async function runChecks(job: Omit<Job, "skip">, listener: Listener): Pro
 /** @returns whether it ended in the middle of a check, which is then reported. */
 function runThread(job: Job, listener: Listener): Promise<boolean> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  const worker = new Worker(new URL("./thread.ts", import.meta.url), { workerData: job });
+  const worker = new Worker(beside(import.meta.url, "./thread.ts"), { workerData: job });
   let check: { name: string; id: string } | undefined;
   let call: Extract<FromThread, { kind: "call" }> | undefined;
   let heardAt = performance.now();

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 
 export function benchCommand(parent: Command, io: Io): void {
   parent
@@ -11,5 +11,5 @@ export function benchCommand(parent: Command, io: Io): void {
     .helpOption(false)
     .allowUnknownOption()
     .argument("[args...]")
-    .action(async (args: string[]) => (await import("../bench.ts")).bench(io, args));
+    .action(async (args: string[]) => (await import("../bench/bench.ts")).bench(io, args));
 }

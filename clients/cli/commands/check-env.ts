@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { CheckEnvOptions } from "../check-env/check-env.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { integer, sourceOptions } from "../settings.ts";
 
 export function checkEnvCommand(parent: Command, io: Io): void {

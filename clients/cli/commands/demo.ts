@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { DemoOptions } from "../demo/demo.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 
 export function demoCommand(parent: Command, io: Io): void {
   parent

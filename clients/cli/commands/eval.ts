@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { EvalOptions } from "../eval/eval.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { decimal, endpointOptions, integer, jsonObject } from "../settings.ts";
 
 export function evalCommand(parent: Command, io: Io): void {

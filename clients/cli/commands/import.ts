@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { ImportOptions } from "../import.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { integer } from "../settings.ts";
+import { trajectoryImports } from "./import-trajectories.ts";
 
 export function importCommand(parent: Command, io: Io): void {
   const command = parent.command("import").summary("turn released data into a dataset folder");
@@ -33,4 +34,5 @@ Examples:
     .action(async (files: string[], options: ImportOptions) =>
       (await import("../import.ts")).importCodeGymFiles(io, files, options),
     );
+  trajectoryImports(command, io);
 }

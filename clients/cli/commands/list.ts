@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { type EndpointOptions, endpointOptions, integer } from "../settings.ts";
 import type { TasksOptions } from "../tasks.ts";
 

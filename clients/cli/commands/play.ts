@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import type { PlayOptions } from "../play/play.ts";
 import { endpointOptions, integer, jsonObject } from "../settings.ts";
 

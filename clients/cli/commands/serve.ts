@@ -1,14 +1,15 @@
 import type { Command } from "commander";
-import type { Io } from "../io.ts";
+import type { ServerConfig } from "trailgym/server";
+import type { Io } from "../terminal/io.ts";
 import { type ServeOptions, serverOptions } from "../settings.ts";
 
-export function serveCommand(parent: Command, io: Io): void {
+export function serveCommand(parent: Command, io: Io, unasked?: ServerConfig): void {
   const command = parent.command("serve").summary("serve environments over JSON-RPC on a WebSocket");
   command.description(
     "Serves environments over JSON-RPC on a WebSocket until SIGINT or SIGTERM; then running steps may end and it exits\n" +
       "with 0. A second signal exits at once.",
   );
-  serverOptions(command)
+  serverOptions(command, unasked)
     .option("--json", 'print one line {"url","instance"} once connections are accepted')
     .addHelpText(
       "after",

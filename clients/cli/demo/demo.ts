@@ -6,12 +6,13 @@ import { fileURLToPath } from "node:url";
 import { type Client, WireError } from "trailgym/client";
 import { type PublicTask, toolAction } from "trailgym/env";
 import type { EnvEntry } from "trailgym/protocol";
-import { openEndpoint } from "../endpoint.ts";
-import { Failure } from "../failure.ts";
-import { type Io, note, print, printJson, width } from "../io.ts";
-import { builtInTasks } from "../package.ts";
-import { startProgress } from "../progress.ts";
-import { table } from "../table.ts";
+import { beside } from "../beside.ts";
+import { openEndpoint } from "../compose/endpoint.ts";
+import { Failure } from "../terminal/failure.ts";
+import { type Io, note, print, printJson, width } from "../terminal/io.ts";
+import { builtInTasks, commandName } from "../package.ts";
+import { startProgress } from "../terminal/progress.ts";
+import { table } from "../terminal/table.ts";
 import type { Row } from "./scene.ts";
 import { endless, forked, imperfect, invalid, type Piece, reference, type Scene, type Stage } from "./scenes.ts";
 
@@ -19,7 +20,7 @@ export interface DemoOptions {
   json?: boolean;
 }
 
-const LOOP = fileURLToPath(import.meta.resolve("./loop.env.ts"));
+const LOOP = fileURLToPath(beside(import.meta.url, "./loop.env.ts"));
 const LOOP_ID = "demo-loop-v1";
 /** The interpreters of two languages start side by side. */
 const AT_ONCE = 2;
@@ -48,9 +49,9 @@ export async function demo(io: Io, { json }: DemoOptions): Promise<void> {
 }
 
 const next = `Next:
-  trailgym play code-gym-v1          play a task yourself
-  trailgym eval --env code-gym-v1 --agent random --limit 10
-  trailgym serve                     and connect: the client is TypeScript, the wire is for any language`;
+  ${commandName} play code-gym-v1     play a task yourself
+  ${commandName} eval --env code-gym-v1 --agent random --limit 10
+  ${commandName} serve                and connect: the client is TypeScript, the wire is for any language`;
 
 async function playAll(io: Io, scenes: readonly Scene[], stage: Stage): Promise<Row[]> {
   const progress = await startProgress(io, "playing", scenes.length);

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Client } from "trailgym/client";
 import type { PublicTask } from "trailgym/env";
 import type { EnvEntry } from "trailgym/protocol";
-import { Failure, UsageError } from "../failure.ts";
+import { Failure, UsageError } from "../terminal/failure.ts";
 
 export interface Choice {
   split?: string | undefined;

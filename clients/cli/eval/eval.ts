@@ -2,11 +2,11 @@
 
 import { createHash } from "node:crypto";
 import { canonicalJson, type EnvEntry, type Json } from "trailgym/protocol";
-import { type Endpoint, openEndpoint } from "../endpoint.ts";
-import { Failure, UsageError } from "../failure.ts";
-import { Interrupted, type Io, note, print, printJson, width } from "../io.ts";
+import { type Endpoint, openEndpoint } from "../compose/endpoint.ts";
+import { Failure, UsageError } from "../terminal/failure.ts";
+import { Interrupted, type Io, note, print, printJson, width } from "../terminal/io.ts";
 import { packageVersion } from "../package.ts";
-import { startProgress } from "../progress.ts";
+import { startProgress } from "../terminal/progress.ts";
 import type { EndpointOptions } from "../settings.ts";
 import type { Agent } from "./agents/agent.ts";
 import { ProcessAgent } from "./agents/process.ts";
@@ -102,7 +102,7 @@ async function play(io: Io, options: EvalOptions, parts: Parts): Promise<void> {
     const outcome = store.outcomes.get(key);
     return outcome !== undefined && isSolved(outcome, options.solvedAt);
   }).length;
-  const progress = await startProgress(io, agentName, planned.length, before);
+  const progress = await startProgress(io, agentName, planned.length, { done: before });
   try {
     await runEpisodes({
       episodes,

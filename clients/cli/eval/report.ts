@@ -1,6 +1,6 @@
 /** What does a person want to know of an evaluation? */
 
-import { table } from "../table.ts";
+import { table } from "../terminal/table.ts";
 import type { Figures, Summary } from "./summary.ts";
 
 export function report(summary: Summary, agent: string, env: string, width: number): string {

@@ -106,7 +106,8 @@ function failureOf(error: unknown): { name: string; message: string } | undefine
 }
 
 function isRetryable(error: unknown): boolean {
-  return error instanceof WireError ? error.retryable : true;
+  // A session that is gone, such as with its server, is gone for its calls; an attempt makes another.
+  return error instanceof WireError ? error.retryable || error.name === "UNKNOWN_SESSION" : true;
 }
 
 function waitMs(error: unknown, attempt: number): number {

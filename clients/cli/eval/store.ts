@@ -4,7 +4,7 @@ import { appendFileSync, createReadStream } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Failure } from "../failure.ts";
+import { Failure } from "../terminal/failure.ts";
 import type { EpisodeRecord, InfrastructureFailure, Outcome } from "./record.ts";
 import type { Summary } from "./summary.ts";
 

@@ -1,8 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
 import type { EnvEntry } from "trailgym/protocol";
 import { describe, expect, test } from "vitest";
 import { ProcessAgent } from "../../../clients/cli/eval/agents/process.ts";
-import { answering, tempFolder } from "./command.ts";
+import { answering, tempFolder, trailgym } from "./command.ts";
 
 const env: EnvEntry = {
   id: "e-v1",
@@ -23,6 +25,18 @@ function agent(source: string, options: { timeoutMs?: number; showReward?: boole
 }
 
 describe("an agent that is a process", () => {
+  const noPython = spawnSync("python3", ["--version"]).status !== 0;
+  test.skipIf(noPython)("may be the one of the README", async () => {
+    await using folder = await tempFolder();
+    const readme = await readFile(path.resolve(import.meta.dirname, "../../../README.md"), "utf8");
+    const [, source = ""] = /```py\n# agent\.py\n([^]*?)```/.exec(readme) ?? [];
+    await writeFile(folder.join("agent.py"), source);
+    const args = ["eval", "--env", "code-gym-v1", "--limit", "2", "--max-steps", "20", "--json"];
+    const { code, stdout } = await trailgym([...args, "--agent", "python3 agent.py"], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ counted: 2, agentErrors: {}, steps: { mean: 20 } });
+  });
+
   test("gets what the README says, and neither the environment's seed nor a reward", async () => {
     await using player = agent(answering("message"));
     expect(await player.reset(start())).toEqual({

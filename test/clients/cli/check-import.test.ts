@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -225,9 +225,9 @@ describe("trailgym check-env", () => {
     await using folder = await tempFolder();
     const file = folder.join("own.env.ts");
     await writeFile(file, env("for (;;) state.n + by;"));
-    const { code, stdout } = await trailgym(["check-env", file, "countdown-v1", "--step-timeout-ms", "1500"]);
+    const { code, stdout } = await trailgym(["check-env", file, "countdown-v1", "--step-timeout-ms", "3000"]);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/error +timeout: step 1 has not returned in 1.5 s: .*seed 0, step 1\)\ncountdown-v1: ok/);
+    expect(stdout).toMatch(/error +timeout: step 1 has not returned in 3 s: .*seed 0, step 1\)\ncountdown-v1: ok/);
 
     await writeFile(file, "for (;;);");
     const loading = await trailgym(["check-env", file, "--step-timeout-ms", "1500"]);
@@ -256,6 +256,35 @@ describe("trailgym check-env", () => {
     const [report] = JSON.parse((await trailgym(["check-env", file, "--json"])).stdout) as { findings: object[] }[];
     expect(report?.findings).toEqual([expect.objectContaining({ alsoAt: ["votes/1", "votes/2"] })]);
   });
+
+  test("says once what is wrong with a program, for all its tasks", async () => {
+    await using folder = await tempFolder();
+    const dataset = { env: "code-gym-v1", name: "broken" };
+    const task = { program: "programs/none.js", question: "Which?", payload: {}, split: "train" };
+    await mkdir(folder.join("programs"));
+    await writeFile(folder.join("dataset.json"), JSON.stringify(dataset));
+    await writeFile(
+      folder.join("programs", "none.js"),
+      'const program = {\n  tools: {},\n  init() { throw new Error("no crates"); },\n};',
+    );
+    await writeFile(
+      folder.join("tasks.jsonl"),
+      ["none/0", "none/1"].map((id) => JSON.stringify({ id, ...task })).join("\n"),
+    );
+    const { code, stdout } = await trailgym(["check-env", "--tasks", folder.path, "--json"]);
+    expect(code).toBe(1);
+    const [report] = JSON.parse(stdout) as { ok: boolean; findings: object[] }[];
+    expect(report).toMatchObject({ ok: false });
+    expect(report?.findings).toEqual([
+      {
+        severity: "error",
+        rule: "tasks",
+        message: "its program raised Error: no crates (programs/none.js:3)",
+        at: { task: "none/0" },
+        alsoAt: ["none/1"],
+      },
+    ]);
+  }, 60_000);
 
   test("shows the line of a syntax error", async () => {
     await using folder = await tempFolder();

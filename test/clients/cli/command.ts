@@ -2,13 +2,19 @@
 
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 const main = path.join(root, "clients/cli/main.ts");
+
+/** Not the data folder of who runs the tests. */
+const dataHome = mkdtempSync(path.join(tmpdir(), "trailgym-data-"));
+process.once("exit", () => rmSync(dataHome, { recursive: true, force: true }));
 
 export interface Ran {
   code: number | null;
@@ -33,7 +39,7 @@ export function start(args: readonly string[], { stdin, cwd = root, env = {} }: 
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("TRAILGYM_")));
   const child = spawn(process.execPath, [main, ...args], {
     cwd,
-    env: { ...own, ...env },
+    env: { ...own, XDG_DATA_HOME: dataHome, ...env },
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.on("error", () => undefined);
@@ -69,6 +75,16 @@ export async function trailgym(args: readonly string[], options: RunOptions = {}
 export interface Folder extends AsyncDisposable {
   readonly path: string;
   join(...parts: string[]): string;
+}
+
+/** A port on which nobody listens: it was free a moment ago. */
+export async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
 }
 
 export async function tempFolder(): Promise<Folder> {

@@ -1,7 +1,8 @@
 import { writeFile } from "node:fs/promises";
+import { defaults } from "trailgym/server";
 import { describe, expect, test } from "vitest";
-import { serverUrl } from "../../../clients/cli/endpoint.ts";
-import type { Io } from "../../../clients/cli/io.ts";
+import { serverUrl } from "../../../clients/cli/compose/endpoint.ts";
+import type { Io } from "../../../clients/cli/terminal/io.ts";
 import { createProgram } from "../../../clients/cli/program.ts";
 import { tempFolder, trailgym } from "./command.ts";
 
@@ -10,7 +11,7 @@ async function help(args: readonly string[]): Promise<string> {
   let text = "";
   const stream = { isTTY: false, write: (chunk: string) => ((text += chunk), true) };
   const io = { stdout: stream, stderr: stream, exitCode: 0 } as unknown as Io;
-  await createProgram(io, "1.2.3")
+  await createProgram(io, "1.2.3", defaults)
     .parseAsync([...args, "--help"], { from: "user" })
     .catch(() => undefined);
   return text;
@@ -64,6 +65,26 @@ describe("help", () => {
   });
 });
 
+describe("the help of serve", () => {
+  test("says what the server does unasked", async () => {
+    const text = (await help(["serve"])).replace(/\s+/g, " ");
+    for (const knob of [
+      "host",
+      "port",
+      "maxSessions",
+      "maxMessageBytes",
+      "stepTimeoutMs",
+      "leaseMs",
+      "graceMs",
+    ] as const) {
+      const flag = knob.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      expect(text).toMatch(new RegExp(`--${flag} [^()]*\\(default ${defaults[knob]}\\)`));
+    }
+    const { stdout } = await trailgym(["serve", "--help"]);
+    expect(stdout).toContain(`(default ${defaults.maxSessions})`);
+  });
+});
+
 describe("exit codes", () => {
   test.each([
     [["--help"], 0, "stdout", /Usage: trailgym/],
@@ -87,7 +108,7 @@ describe("exit codes", () => {
     [["play", "x-v1", "--server", "127.0.0.1:1", "--envs", "x", "--tasks", "x"], 2, "stderr", /--envs and --tasks/],
     [["list", "--tasks", "/nowhere"], 1, "stderr", /^trailgym: \/nowhere: no such folder\n$/],
     [["play", "countdown-v1", "--actions", "/nowhere"], 2, "stderr", /--actions \/nowhere/],
-  ] as const)("%j: %i", async (args, code, stream, said) => {
+  ] as const)("%j ends with %i", async (args, code, stream, said) => {
     const ran = await trailgym(args);
     expect(ran[stream]).toMatch(said);
     expect(ran.code).toBe(code);

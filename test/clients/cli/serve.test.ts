@@ -1,7 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { connect } from "trailgym/client";
+import { defaults } from "trailgym/server";
 import { describe, expect, test } from "vitest";
-import { start, trailgym } from "./command.ts";
+import { start, tempFolder, trailgym } from "./command.ts";
 
 /** Command lines of running processes that hold `text`. */
 async function processesWith(text: string): Promise<string[]> {
@@ -83,6 +85,43 @@ describe("trailgym serve", () => {
     const open = await trailgym(["serve", "--host", "0.0.0.0", "--port", "0"]);
     expect(open.code).toBe(1);
     expect(open.stderr).toMatch(/^trailgym: .*--insecure.*\n$/);
+  });
+
+  test("does what it was told, by flag or by variable, and what the server does unasked otherwise", async () => {
+    await using server = await serving(["--max-batch", "7"], { TRAILGYM_LEASE_MS: "5000" });
+    await using client = await connect(server.url);
+    const { maxMessageBytes, maxSessions, stepTimeoutMs } = defaults;
+    const limits = { maxMessageBytes, maxSessions, stepTimeoutMs, maxBatch: 7, leaseMs: 5_000 };
+    expect(client.welcome.limits).toMatchObject(limits);
+  });
+
+  test("takes a file of tokens, each with its role and what it discloses to an agent", async () => {
+    await using folder = await tempFolder();
+    const file = folder.join("tokens.json");
+    const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+    const token = (name: string, role: string, more = {}) => ({
+      sha256: sha256(name),
+      principal: "ann",
+      role,
+      ...more,
+    });
+    await writeFile(file, JSON.stringify([token("t", "trainer"), token("a", "agent", { discloses: ["reward"] })]));
+    await using server = await serving(["--tokens", file]);
+    await using trainer = await connect(server.url, { token: "t", role: "trainer" });
+    const session = await trainer.make("countdown-v1", { options: { start: 1 } });
+    await session.reset();
+    await using agent = await connect(server.url, { token: "a", role: "agent" });
+    const step = await (await agent.attach<unknown, { amount: number }>(session.id)).step({ amount: 1 });
+    expect(step.reward).toBe(1);
+    expect(step).not.toHaveProperty("info");
+
+    await writeFile(file, JSON.stringify([token("a", "agent", { discloses: ["answer"] })]));
+    const wrong = await trailgym(["serve", "--port", "0", "--tokens", file]);
+    expect(wrong).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringMatching(/--tokens .*discloses/) as string,
+    });
   });
 
   test("says which port is taken, and what to do, in one line", async () => {

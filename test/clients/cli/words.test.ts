@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { splitWords } from "../../../clients/cli/eval/agents/words.ts";
 import { readTyped } from "../../../clients/cli/play/line.ts";
-import { table } from "../../../clients/cli/table.ts";
+import { table } from "../../../clients/cli/terminal/table.ts";
 
 describe("an agent's command line", () => {
   test.each([

@@ -3,7 +3,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { decode, encode, type Json, type Value, ValueError } from "trailgym/protocol";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../terminal/failure.ts";
 import { type Agent, AgentError, type Ending, type Refusal, type Seen, type Start } from "./agent.ts";
 import { type Answer, Answers } from "./answers.ts";
 

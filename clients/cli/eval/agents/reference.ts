@@ -2,7 +2,7 @@
 
 import type { Value } from "trailgym/protocol";
 import type { Server } from "trailgym/server";
-import { Failure } from "../../failure.ts";
+import { Failure } from "../../terminal/failure.ts";
 import { type Agent, AgentError, type Refusal } from "./agent.ts";
 
 export function referenceAgent(server: Server, options: Record<string, unknown> | undefined): Agent {

@@ -1,6 +1,6 @@
 /** Which words is a command line made of? As a shell splits them, without anything that a shell expands. */
 
-import { UsageError } from "../../failure.ts";
+import { UsageError } from "../../terminal/failure.ts";
 
 /** Blanks separate, quotes of both kinds group, a backslash takes the next character as it is (not within single quotes). */
 export function splitWords(line: string): string[] {

@@ -3,9 +3,12 @@
 import { randomBytes } from "node:crypto";
 import { type Client, connect, type ConnectOptions } from "trailgym/client";
 import type { Server, ServerConfig } from "trailgym/server";
-import { UsageError } from "./failure.ts";
-import type { Io } from "./io.ts";
-import { type EndpointOptions, tokenEntry } from "./settings.ts";
+import { UsageError } from "../terminal/failure.ts";
+import { type Io, note } from "../terminal/io.ts";
+import { type EndpointOptions, tokenEntry } from "../settings.ts";
+
+/** A server that takes longer to say a word is none. */
+const CONNECT_MS = 5_000;
 
 export interface Endpoint extends AsyncDisposable {
   readonly client: Client;
@@ -21,7 +24,7 @@ export async function openEndpoint(
 ): Promise<Endpoint> {
   const { server: url, token } = options;
   if (url !== undefined) {
-    const client = await join(io, url, token);
+    const client = await elsewhere(io, serverUrl(url), token);
     return { client, embedded: undefined, [Symbol.asyncDispose]: () => client.close() };
   }
   const { compose } = await import("./compose.ts");
@@ -30,14 +33,30 @@ export async function openEndpoint(
   const tokens = [await tokenEntry(own)];
   await using stack = new AsyncDisposableStack();
   const composed = stack.use(await compose(options, { ...config, host: "127.0.0.1", port: 0, tokens }));
-  const client = stack.use(await join(io, composed.server.url, own));
+  const client = stack.use(await connect(composed.server.url, optionsOf(io, own)));
   const owned = stack.move();
   return { client, embedded: composed.server, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-async function join(io: Io, url: string, token: string | undefined): Promise<Client> {
-  const options: ConnectOptions = { name: "trailgym-cli", signal: io.signal, ...(token ? { token } : {}) };
-  return connect(serverUrl(url), options);
+/** One attempt: a server that is not there is a mistake to be told at once. One that is lost later may come back. */
+async function elsewhere(io: Io, url: string, token: string | undefined): Promise<Client> {
+  // The platform's own does not say why a socket did not open.
+  const { WebSocket } = await import("ws");
+  let lost = false;
+  return connect(url, {
+    ...optionsOf(io, token),
+    WebSocket,
+    connectTimeoutMs: CONNECT_MS,
+    onStateChange(change) {
+      if (change.state === "lost") note(io, `lost the server at ${url} (${change.code}); trying to reach it again`);
+      else if (change.state === "open" && lost) note(io, `reached the server at ${url} again`);
+      lost = change.state === "lost" || (lost && change.state === "reconnecting");
+    },
+  });
+}
+
+function optionsOf(io: Io, token: string | undefined): ConnectOptions {
+  return { name: "trailgym-cli", signal: io.signal, ...(token ? { token } : {}) };
 }
 
 /** `host:port`, `http://host:port` and `ws://host:port` are what people type; the endpoint is `ws://host:port/rpc`. */

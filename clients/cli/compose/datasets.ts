@@ -3,7 +3,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import type { TaskFiles } from "trailgym/env";
-import { Failure } from "./failure.ts";
+import { Failure } from "../terminal/failure.ts";
 
 export interface Dataset {
   /** The id of the environment, as `dataset.json` names it. */

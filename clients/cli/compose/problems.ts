@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import type { DiscoveryProblem } from "trailgym/env";
-import { Failure } from "./failure.ts";
+import { Failure } from "../terminal/failure.ts";
 
 export function failureOf(problems: readonly DiscoveryProblem[]): Failure {
   return new Failure(problems.map(lineOf).join("\n"));

@@ -11,14 +11,14 @@ import {
   type ServerConfig,
   threaded,
 } from "trailgym/server";
+import { beside } from "../beside.ts";
 import { type Dataset, findDatasets } from "./datasets.ts";
-import { Failure } from "./failure.ts";
+import { Failure } from "../terminal/failure.ts";
 import { lendPackage } from "./lend-package.ts";
-import { builtInEnvs, builtInTasks, packageVersion } from "./package.ts";
+import { modelOf } from "./model.ts";
+import { builtInEnvs, builtInTasks, packageVersion } from "../package.ts";
 import { failureOf } from "./problems.ts";
-import type { SourceOptions } from "./settings.ts";
-
-export { createInterpreters };
+import type { SourceOptions } from "../settings.ts";
 
 export interface Sources {
   readonly definitions: readonly AnyEnv[];
@@ -81,11 +81,13 @@ export async function compose(
     return threads.use(threaded(definition, lent(file)));
   });
   const registry = await createRegistry(hosted, files);
+  const log = createLog(options.logLevel);
   const server = await createServer({
     registry,
     config,
     interpreters: createInterpreters({ instance, ...(processes === undefined ? {} : { processes }) }),
-    log: createLog(options.logLevel),
+    model: await modelOf(options, log),
+    log,
     version: await packageVersion(),
     instance,
   });
@@ -99,7 +101,7 @@ export async function compose(
 }
 
 function lent(file: string): string {
-  const url = new URL("./lent-env.ts", import.meta.url);
+  const url = beside(import.meta.url, "./lent-env.ts");
   url.searchParams.set("file", file);
   return url.href;
 }
