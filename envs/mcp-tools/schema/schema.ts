@@ -115,8 +115,21 @@ export function checkOf(schema: JsonSchema): Check {
   return check;
 }
 
-/** For whoever checks tasks: compiling takes a millisecond a schema, and finds what `schemaProblem` leaves out. */
-export function compiledOf(schema: JsonSchema): { validate: ValidateFunction } | { problem: SchemaProblem } {
+type Compiled = { validate: ValidateFunction } | { problem: SchemaProblem };
+
+const compilations = new WeakMap<JsonSchema, Compiled>();
+
+/** Takes a millisecond or more for a schema, once, and finds what `schemaProblem` leaves out. */
+export function compiledOf(schema: JsonSchema): Compiled {
+  let compiled = compilations.get(schema);
+  if (compiled === undefined) {
+    compiled = compile(schema);
+    compilations.set(schema, compiled);
+  }
+  return compiled;
+}
+
+function compile(schema: JsonSchema): Compiled {
   const { $schema: _, ...body } = schema;
   const ajv = dialectOf(schema) ?? current;
   try {

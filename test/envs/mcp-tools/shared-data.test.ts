@@ -84,22 +84,26 @@ describe.skipIf(missing)(`the shared data${missing ? ` (${missing})` : ""}`, () 
     ["bfcl_multiturn.jsonl", "bfcl_tools.json", { tasks: 200, tools: 128, failed: 0, problems: 0 }],
     // Two of its rows hold no call, and 26 of the others did not solve their task.
     ["livemcp.jsonl", "livemcp_tools.json", { tasks: 67, tools: 527, failed: 26, problems: 2 }],
-  ])("%s becomes a dataset that loads, and whose references fit their tools", async (file, tools, counts) => {
-    const written: Record<string, string> = {};
-    const open = (name: string) => ({ name, chunks: () => createReadStream(path.join(folder, name)) });
-    const write = (to: string, text: string) => void (written[to] = (written[to] ?? "") + text);
-    const result = await importTrajectories("trajectories", [open(file)], { name: "x", tools: [open(tools)] }, write);
-    expect({ ...result, problems: result.problems.length }).toMatchObject(counts);
-    const source = await loadTasks([taskFiles(written)]);
-    const tasks = source.list(undefined, undefined, 10_000).tasks.map(({ id }) => source.get(id) as McpTask);
-    expect(tasks).toHaveLength(counts.tasks);
-    expect(tasks.flatMap((task) => checkTask(task).map((problem) => `${task.id}: ${problem}`))).toEqual([]);
-    expect(tasks.filter(({ tools: shown }) => shown.some(({ name }) => !/^[A-Za-z0-9_.-]{1,64}$/.test(name)))).toEqual(
-      [],
-    );
-    const chains = (split: string) => new Set(tasks.filter((task) => task.split === split).map(chainOf));
-    expect([...chains("train")].filter((chain) => chains("test").has(chain))).toEqual([]);
-  });
+  ])(
+    "%s becomes a dataset that loads, and whose references fit their tools",
+    async (file, tools, counts) => {
+      const written: Record<string, string> = {};
+      const open = (name: string) => ({ name, chunks: () => createReadStream(path.join(folder, name)) });
+      const write = (to: string, text: string) => void (written[to] = (written[to] ?? "") + text);
+      const result = await importTrajectories("trajectories", [open(file)], { name: "x", tools: [open(tools)] }, write);
+      expect({ ...result, problems: result.problems.length }).toMatchObject(counts);
+      const source = await loadTasks([taskFiles(written)]);
+      const tasks = source.list(undefined, undefined, 10_000).tasks.map(({ id }) => source.get(id) as McpTask);
+      expect(tasks).toHaveLength(counts.tasks);
+      expect(tasks.flatMap((task) => checkTask(task).map((problem) => `${task.id}: ${problem}`))).toEqual([]);
+      expect(
+        tasks.filter(({ tools: shown }) => shown.some(({ name }) => !/^[A-Za-z0-9_.-]{1,64}$/.test(name))),
+      ).toEqual([]);
+      const chains = (split: string) => new Set(tasks.filter((task) => task.split === split).map(chainOf));
+      expect([...chains("train")].filter((chain) => chains("test").has(chain))).toEqual([]);
+    },
+    120_000,
+  );
 
   it("loses to the strict filter what only counts as a success", async () => {
     const open = (name: string) => ({ name, chunks: () => createReadStream(path.join(folder, name)) });
