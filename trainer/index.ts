@@ -1,0 +1,31 @@
+/** What of the trainer do others use: the command line, and who writes a training loop of their own. */
+
+export { type Decisions, MissingTerm, type PolicyTerms, rowsOf } from "./algorithms/decisions.ts";
+export { type GrpoAdvantageOptions, grpoAdvantages } from "./algorithms/grpo.ts";
+export { penalised } from "./algorithms/kl.ts";
+export { candidateBias, NoCandidates, takenTerms } from "./algorithms/likelihood.ts";
+export { ratioMetrics, refKl } from "./algorithms/metrics.ts";
+export { objective, objectiveDefaults, type ObjectiveOptions, weigh, type Weighed } from "./algorithms/objective.ts";
+export { explainedVariance, gae, trajectoryAdvantages, whiten } from "./algorithms/ppo.ts";
+export { discounted, informativeGroups, zeroSpreadShare } from "./algorithms/returns.ts";
+export { rlooAdvantages } from "./algorithms/rloo.ts";
+export { type Backend, type BackendName, BackendUnavailable, useBackend } from "./backend/backend.ts";
+export { SetupError, type SetupOptions, type SetupResult, setupTensorflow } from "./backend/setup.ts";
+export { type Checkpoint, CheckpointError, CheckpointFolder, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
+export { Learner, type UpdateResult } from "./learner.ts";
+export { GradientNotFinite, Optimiser, optimiserDefaults, type OptimiserOptions } from "./optim/optimiser.ts";
+export { type Counters, type Schedule, scheduled } from "./optim/schedule.ts";
+export { slotFeatures } from "./policy/arguments.ts";
+export { plannerBatch, type PlannerBatch } from "./policy/batch.ts";
+export { type Decision, PlannerInference } from "./policy/inference/inference.ts";
+export { type MlpConfig, mlpDefaults, mlpForward, MlpInference, mlpLayout } from "./policy/mlp.ts";
+export type { PlannedArguments, PlannedCall, PlannedSlot, PlannedTrajectory } from "./policy/planned.ts";
+export { type PlannerConfig, plannerDefaults, plannerForward, plannerLayout } from "./policy/planner.ts";
+export { discreteActions, NotPlain, type ObservationEncoder, observationEncoder } from "./policy/plain.ts";
+export { type Candidate, candidatesFor, reachable } from "./policy/values.ts";
+export { type Place, randomAt, type Stream } from "./random.ts";
+export { clausesOf } from "./text/clauses.ts";
+export { chooseEncoder, loadEncoder, remembering, type TextEncoder } from "./text/encoder.ts";
+export { HashedTfIdf } from "./text/tfidf.ts";
+export { evaluate, gradientOf } from "./update.ts";
+export { benchTrainer, type TrainerFigure, trainerParts } from "./bench/bench.ts";
