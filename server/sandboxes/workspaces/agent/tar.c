@@ -139,7 +139,8 @@ static void pack(Packing *p, int dir_fd, const char *prefix, int depth) {
     else if (S_ISDIR(info.st_mode)) {
       fd = depth < MAX_DEPTH ? openat(dir_fd, *name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
       strcat(path, "/");
-      put_entry(p->out, path, "", '5', info.st_mode, 0, info.st_mtime);
+      /* When a folder or a link was made says nothing about what is in it, and a restored one is of another time. */
+      put_entry(p->out, path, "", '5', info.st_mode, 0, 0);
       if (fd < 0) p->left_out++;
       else pack(p, fd, path, depth + 1);
     } else if (S_ISLNK(info.st_mode)) {
@@ -147,7 +148,7 @@ static void pack(Packing *p, int dir_fd, const char *prefix, int depth) {
       if (size < 0) p->left_out++;
       else {
         link[size] = 0;
-        put_entry(p->out, path, link, '2', 0777, 0, info.st_mtime);
+        put_entry(p->out, path, link, '2', 0777, 0, 0);
       }
     } else if (!S_ISREG(info.st_mode)) p->left_out++;
     else if (p->out->size - p->start + info.st_size > p->most) p->full = true;
