@@ -39,9 +39,7 @@ export function byContent(a: Deposit, b: Deposit): number {
     a.quality - b.quality ||
     compareLists(a.tools, b.tools) ||
     compareLists(a.patterns ?? [], b.patterns ?? []) ||
-    compareLists(a.embedding ?? [], b.embedding ?? []) ||
-    Number(a.deposit) - Number(b.deposit) ||
-    Number(a.remember) - Number(b.remember)
+    compareLists(a.embedding ?? [], b.embedding ?? [])
   );
 }
 

@@ -83,7 +83,7 @@ const grants: Record<string, readonly string[]> = {
   "clients/cli/package.ts": ["envs"],
 };
 
-const exports = ["./client", "./env", "./pheromone", "./protocol", "./server"];
+const exports = ["./client", "./env", "./pheromone", "./protocol", "./server", "./trainer"];
 
 const root = path.resolve(import.meta.dirname, "..");
 

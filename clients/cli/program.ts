@@ -13,6 +13,7 @@ import { importCommand } from "./commands/import.ts";
 import { listCommand, tasksCommand } from "./commands/list.ts";
 import { playCommand } from "./commands/play.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { setupCommand } from "./commands/setup.ts";
 import type { Io } from "./terminal/io.ts";
 
 /** @param unasked what a server does unasked, for the help of `serve`: loading it is not for every command. */
@@ -54,6 +55,7 @@ Exit codes: 0 it worked, 1 it did not, 2 the command line is wrong.`,
     graphCommand,
     baselinesCommand,
     benchCommand,
+    setupCommand,
   ]) {
     add(program, io, unasked);
   }

@@ -185,6 +185,9 @@ describe("a sample", () => {
     expect([0, 0.5, 1 - 2 ** -53].map((u) => sample(certain, u).action)).toEqual([0, 0, 0]);
     const last = guide([-2000, 0, -3000], { bias: [0, -5000, 0], beta: 1 });
     expect([0, 1 - 2 ** -53].map((u) => sample(last, u).action)).toEqual([0, 0]);
+    // Shares that rounding has left too small by far: the rest is the last one's that has any.
+    const short = { ...guided, behaviour: Float64Array.of(0.5, 0.25, 0, 0) };
+    expect(sample(short, 0.9).action).toBe(1);
     for (const uniform of [1, -0.1, NaN]) expect(() => sample(guided, uniform)).toThrow(RangeError);
   });
 });

@@ -124,6 +124,12 @@ describe("a text that is no table", () => {
     }
   });
 
+  test("is refused when only the upper half of a character was changed", () => {
+    const table = new PheromoneTable();
+    table.round([{ tools: ["\u043a"], quality: 1, deposit: true, remember: false }]);
+    expect(problem(save(table).replaceAll("\u043a", "\u023a")).problem).toBe("CORRUPT");
+  });
+
   test("is refused when its parts contradict each other, though its checksum is right", () => {
     expect(problem(edited()).problem).toBe("none");
     const uint32 = (...values: number[]) => ndarray(values, "uint32");
@@ -147,6 +153,12 @@ describe("a text that is no table", () => {
       [["tool.memoryQuality", ndarray([0.7, 0.7, 0.7, 7])]],
       [["tasks.free", uint32(1)]],
       [["tasks.rows", ndarray([1, 0, NaN, 1])]],
+      // A memory of a task that is free.
+      [
+        ["tasks.size", 3],
+        ["tasks.free", uint32(2)],
+        ["tool.memoryTask", uint32(0, 1, 0, 2)],
+      ],
       [["tasks.size", 3]],
       [["options.min", 30]],
       [["pending.0.quality", 2]],

@@ -90,6 +90,8 @@ describe("the statistics", () => {
     table.round([path(["a", "b"], { remember: true, embedding: [1, 0], quality: 0.5 })]);
     table.round([path(["a", "b"], { remember: true, embedding: [0, 1] })]);
     expect(statisticsOf(table)).toMatchObject({ tasks: 1, tool: { memories: 2 }, remembered: 2, rounds: 2 });
+    while (table.rounds < 4) table.round([]);
+    expect(statisticsOf(table)).toMatchObject({ tasks: 0, tool: { memories: 0, edges: 2 }, remembered: 2 });
   });
 });
 
