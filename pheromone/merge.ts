@@ -19,7 +19,14 @@ export function merge(a: PheromoneTable, b: PheromoneTable): PheromoneTable {
       "tables with different options cannot be merged: give both replicas the same ones, and begin anew where they differ",
     );
   }
+  const dimension = a.tasks.dimension || b.tasks.dimension;
+  if (b.tasks.dimension !== 0 && b.tasks.dimension !== dimension) {
+    throw new RangeError(
+      `embeddings of ${dimension} and of ${b.tasks.dimension} numbers: a table belongs to one text encoder`,
+    );
+  }
   const merged = new PheromoneTable(a.options);
+  merged.tasks.dimension = dimension;
   for (const level of levelNames) merged[level].rounds = Math.max(a.rounds, b.rounds);
   for (const table of [a, b]) {
     for (const level of levelNames) add(merged, table, level);

@@ -1,6 +1,6 @@
 /** What is one deposit, and in which order does a round take them? */
 
-import { type TaskMatrix, unitOf } from "./tasks.ts";
+import { checkLength, unitOf } from "./tasks.ts";
 
 export interface Deposit {
   /** The path: a_1, a_2, … with STOP at its end, where the policy may choose that. None is empty. */
@@ -17,8 +17,11 @@ export interface Deposit {
   embedding?: ArrayLike<number>;
 }
 
-/** @returns the embedding's direction. @throws RangeError that says what is wrong */
-export function checkDeposit(deposit: Deposit, tasks: TaskMatrix): Float64Array | undefined {
+/**
+ * @param dimension of embeddings; 0: any.
+ * @returns the embedding's direction. @throws RangeError that says what is wrong
+ */
+export function checkDeposit(deposit: Deposit, dimension: number): Float64Array | undefined {
   const { tools, patterns, quality, embedding } = deposit;
   if (!(quality >= 0 && quality <= 1)) throw new RangeError(`a deposit's quality is from 0 to 1, not ${quality}`);
   if (tools.includes("")) throw new RangeError("a tool without a name cannot be on a path");
@@ -26,7 +29,7 @@ export function checkDeposit(deposit: Deposit, tasks: TaskMatrix): Float64Array 
     throw new RangeError(`${tools.length} tools need as many invocations, not ${patterns.length}`);
   }
   const unit = embedding && unitOf(embedding);
-  if (unit) tasks.check(unit);
+  if (unit) checkLength(unit, dimension);
   return unit;
 }
 

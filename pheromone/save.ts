@@ -170,6 +170,9 @@ function restore(saved: z.output<typeof savedTable>): PheromoneTable {
     "tasks that nobody remembers",
   );
 
+  const fits = ({ embedding }: (typeof saved.pending)[number]) =>
+    !embedding || (embedding.data.length === dimension && every(embedding, Number.isFinite));
+  demand(saved.pending.every(fits), "open round's embeddings");
   table.offers = saved.offers;
   table.pending = saved.pending.map(({ embedding, patterns, ...rest }): Deposit => ({
     ...rest,

@@ -139,7 +139,8 @@ export class PheromoneTable {
 
   /** One whole round, whatever its size; with what the open one had. @throws RangeError, and then nothing has changed */
   round(deposits: readonly Deposit[]): void {
-    for (const deposit of deposits) checkDeposit(deposit, this.tasks);
+    let { dimension } = this.tasks;
+    for (const deposit of deposits) dimension = checkDeposit(deposit, dimension)?.length ?? dimension;
     for (const deposit of deposits) this.#collect(deposit);
     this.close();
   }
@@ -158,7 +159,9 @@ export class PheromoneTable {
   }
 
   #collect(deposit: Deposit): void {
-    const unit = checkDeposit(deposit, this.tasks);
+    const unit = checkDeposit(deposit, this.tasks.dimension);
+    // Claimed at once: a second length must be refused when it is offered, not when the round has half been closed.
+    if (unit) this.tasks.dimension = unit.length;
     this.offers++;
     this.counts.offered++;
     const remember = deposit.remember && unit !== undefined;

@@ -11,8 +11,16 @@ export function unitOf(embedding: ArrayLike<number>): Float64Array | undefined {
   return unit.map((x) => x / norm);
 }
 
+/** @param dimension 0: none is fixed yet. @throws RangeError */
+export function checkLength(unit: Float64Array, dimension: number): void {
+  if (dimension === 0 || unit.length === dimension) return;
+  throw new RangeError(
+    `an embedding of ${unit.length} numbers among such of ${dimension}: a table belongs to one text encoder`,
+  );
+}
+
 export class TaskMatrix {
-  /** Length of an embedding; 0 until there is one. */
+  /** Length of an embedding; 0 until somebody has claimed one. */
   dimension = 0;
   /** Rows in use and free ones. */
   size = 0;
@@ -61,10 +69,7 @@ export class TaskMatrix {
 
   /** @throws RangeError when vectors of this length do not belong here */
   check(unit: Float64Array): void {
-    if (this.dimension === 0 || unit.length === this.dimension) return;
-    throw new RangeError(
-      `an embedding of ${unit.length} numbers among such of ${this.dimension}: a table belongs to one text encoder`,
-    );
+    checkLength(unit, this.dimension);
   }
 
   /** As it was saved: rows that are not free, in the order of their numbers. Nobody holds them yet. */
@@ -83,7 +88,7 @@ export class TaskMatrix {
   }
 
   #add(unit: Float64Array, key: number): number {
-    if (this.size === 0) this.dimension = unit.length;
+    this.dimension ||= unit.length;
     const row = this.free.pop() ?? this.size++;
     if (this.size * this.dimension > this.#rows.length) {
       const rows = new Float64Array(Math.max(16, 2 * this.size) * this.dimension);

@@ -68,10 +68,22 @@ describe("a merged table", () => {
         const merged = merge(a, b);
         expect(save(load(save(merged)))).toBe(save(merged));
         expect(merged.offers).toBe(2);
+        expect(merged.pending).toEqual([...a.pending, ...b.pending]);
         expect(merged.version).toBeGreaterThan(Math.max(a.version, b.version));
       }),
       { numRuns: 100 },
     );
+  });
+
+  test("is refused where two encoders were at work, also in rounds that are still open", () => {
+    const of = (embedding: number[]) => {
+      const table = new PheromoneTable({ roundSize: null });
+      table.offer({ tools: ["a"], quality: 1, deposit: true, remember: true, embedding });
+      return table;
+    };
+    expect(() => merge(of([1, 0]), of([1, 0, 0]))).toThrow(/one text encoder/);
+    expect(merge(of([1, 0]), new PheromoneTable({ roundSize: null })).tasks.dimension).toBe(2);
+    expect(merge(new PheromoneTable({ roundSize: null }), of([1, 0])).tasks.dimension).toBe(2);
   });
 
   test("is refused where the rules differ", () => {

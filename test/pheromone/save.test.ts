@@ -162,6 +162,8 @@ describe("a text that is no table", () => {
       [["tasks.size", 3]],
       [["options.min", 30]],
       [["pending.0.quality", 2]],
+      [["pending.0.embedding", ndarray([1])]],
+      [["pending.0.embedding", ndarray([1, NaN])]],
       [["more", 1]],
       [["counts", undefined]],
       [["tool", []]],

@@ -76,8 +76,30 @@ describe("a round", () => {
     }
   });
 
+  test("takes embeddings of one length from the first on, though nothing is remembered before it closes", () => {
+    const of = (embedding: number[]) => path(["a"], { remember: true, embedding });
+    const table = new PheromoneTable({ roundSize: null });
+    expect(() => table.round([of([1, 0]), of([1, 0, 0])])).toThrow(/one text encoder/);
+    expect(save(table)).toBe(save(new PheromoneTable({ roundSize: null })));
+    table.offer(of([1, 0]));
+    expect(() => table.offer(of([1, 0, 0]))).toThrow(/one text encoder/);
+    const loaded = load(save(table));
+    expect(() => loaded.offer(of([1, 0, 0]))).toThrow(/one text encoder/);
+    table.close();
+    expect(table.tasks.dimension).toBe(2);
+  });
+
   test("does not depend on the order in which its deposits came: not in one byte", () => {
-    const some = fc.array(anyDeposit, { minLength: 2, maxLength: 8 });
+    // So alike that sums, ties and names' numbers would all show an order.
+    const alike: fc.Arbitrary<Deposit> = fc.record({
+      tools: fc.constantFrom(["a", "b"], ["b", "a"]),
+      patterns: fc.constantFrom(["x", "y"], ["y", "x"], [null, "z"]),
+      quality: fc.constantFrom(0.1, 0.2, 0.3, 0.7),
+      deposit: fc.constant(true),
+      remember: fc.constant(true),
+      embedding: fc.constantFrom([1, 0, 0], [0, 1, 0], [1, 1, 0], [1, 2, 0]),
+    });
+    const some = fc.array(fc.oneof(anyDeposit, alike), { minLength: 2, maxLength: 8 });
     fc.assert(
       fc.property(fc.array(some, { minLength: 1, maxLength: 4 }), fc.infiniteStream(fc.nat()), (rounds, order) => {
         const config = { memory: { capacity: 2 }, roundSize: null };
@@ -92,6 +114,18 @@ describe("a round", () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  test("does not depend on it where deposits differ in quality only, and a sum of floats would", () => {
+    expect(0.1 + 0.2 + 0.3).not.toBe(0.3 + 0.2 + 0.1);
+    const of = (...qualities: number[]) =>
+      save(
+        tableOf(
+          { tool: { rho: 1, alpha: 1 } },
+          qualities.map((quality) => path(["a"], { quality })),
+        ),
+      );
+    expect(of(0.3, 0.2, 0.1)).toBe(of(0.1, 0.2, 0.3));
   });
 
   test("ends by itself after as many offers as it is large, those without a deposit included", () => {
@@ -228,6 +262,7 @@ describe("memories", () => {
     const table = tableOf({}, [], [path(["a"], { deposit: false, remember: true, embedding: [1, 0] })], [], []);
     expect(tau(table, START, "a")).toBeCloseTo(table.tool.untouched(), 14);
     expect(load(save(table)).tool.rows.get(START)?.get("a")?.memory?.size).toBe(1);
+    expect(table.counts).toEqual({ offered: 1, deposited: 0, remembered: 1 });
   });
 });
 
