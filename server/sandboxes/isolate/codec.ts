@@ -21,13 +21,19 @@ export function codec(): unknown {
 
   let objectPrototype: unknown;
   let arrayPrototype: unknown;
+  /** See harden.ts. Asking about each property takes longer than all the rest. */
+  let ordinary = false;
   let asState = false;
   let tagged = false;
+  /** What was looked at is just what its text would be read as: nothing in it is frozen or out of the ordinary. */
+  let same = false;
   let budget = 0;
   /** Objects by number, in the order in which they are met. */
-  let met = new Map<object, number>();
+  const met = new Map<object, number>();
   /** Numbers of the objects that hold the one being looked at. */
   let holders: number[] = [];
+  /** Keys that lead to it. */
+  let trail: (string | number)[] = [];
 
   const at = (path: string, key: string | number) =>
     typeof key === "number"
@@ -35,38 +41,40 @@ export function codec(): unknown {
       : /^[\w$]+$/.test(key)
         ? `${path}.${key}`
         : `${path}[${JSON.stringify(key)}]`;
-  const refuse = (what: string, path: string, key: string | number | undefined) =>
-    new Refused(`${key === undefined ? path : at(path, key)} is ${what}`);
+  const refuse = (what: string) => {
+    const path = trail.reduce(at, asState ? "state" : "value");
+    return new Refused(`${path} is ${what}`);
+  };
 
   /** Throws at what cannot be kept, and finds out whether tags are needed. */
-  const check = (value: any, path: string, key: string | number | undefined): void => {
+  const check = (value: any): void => {
     switch (typeof value) {
       case "string":
         if ((budget -= value.length) < 0) throw new TooLarge();
         return;
       case "number":
         if (value !== 0 && value - value === 0) return;
-        if (value !== 0 && !asState) throw refuse(String(value), path, key);
+        if (value !== 0 && !asState) throw refuse(String(value));
         if (value !== 0 || 1 / value < 0) tagged = true;
         return;
       case "boolean":
         return;
       case "undefined":
-        if (!asState) throw refuse("undefined", path, key);
+        if (!asState) throw refuse("undefined");
         tagged = true;
         return;
       case "object":
-        if (value !== null) checkObject(value, key === undefined ? path : at(path, key));
+        if (value !== null) checkObject(value);
         return;
       default:
-        throw refuse(`a ${typeof value}`, path, key);
+        throw refuse(`a ${typeof value}`);
     }
   };
 
-  const checkObject = (value: object, path: string): void => {
+  const checkObject = (value: object): void => {
     const number = met.get(value);
     if (number !== undefined) {
-      if (holders.includes(number)) throw refuse("part of a cycle", path, undefined);
+      if (holders.includes(number)) throw refuse("part of a cycle");
       tagged = true;
       // In a value, which is plain JSON, the object is written twice; looking again makes both count.
       if (asState) return;
@@ -74,62 +82,114 @@ export function codec(): unknown {
     const own = number ?? met.size;
     if (number === undefined) met.set(value, own);
     holders.push(own);
+    if (!Object.isExtensible(value)) same = false;
     if ((budget -= 2) < 0) throw new TooLarge();
     const prototype = Reflect.getPrototypeOf(value);
-    if (prototype === arrayPrototype && Array.isArray(value)) checkArray(value, path);
-    else if (prototype === objectPrototype || prototype === null) checkRecord(value, path, prototype === null);
-    else throw refuse(`${instanceName(prototype)}, not a plain object or array`, path, undefined);
+    if (prototype === arrayPrototype && Array.isArray(value)) checkArray(value);
+    else if (prototype === objectPrototype || prototype === null) checkRecord(value, prototype === null);
+    else throw refuse(`${instanceName(prototype)}, not a plain object or array`);
     holders.pop();
   };
 
-  const checkArray = (value: unknown[], path: string): void => {
+  const checkArray = (value: unknown[]): void => {
     const { length } = value;
     if ((budget -= length) < 0) throw new TooLarge();
-    if (Object.keys(value).length !== length) throw refuse("an array with holes or named properties", path, undefined);
-    for (let i = 0; i < length; i++) check(value[i], path, i);
+    if (Object.keys(value).length !== length) throw refuse("an array with holes or named properties");
+    const own = trail.push(0) - 1;
+    for (let i = 0; i < length; i++) {
+      trail[own] = i;
+      check(value[i]);
+    }
+    trail.pop();
   };
 
-  const checkRecord = (value: any, path: string, bare: boolean): void => {
+  const checkRecord = (value: any, bare: boolean): void => {
     if (bare) tagged = true;
+    if (ordinary && !Object.hasOwn(value, "constructor")) {
+      const keys = Object.keys(value);
+      // Without any, it may be one of the language's own, whose properties are all hidden.
+      if (keys.length > 0) return checkOrdinary(value, keys);
+    }
     const keys = Reflect.ownKeys(value);
+    const own = trail.push("") - 1;
     for (let i = 0; i < keys.length; i++) {
       const key = keys[i]!;
-      if (typeof key === "symbol") throw refuse("an object with a symbol as a key", path, undefined);
+      if (typeof key === "symbol") {
+        trail.pop();
+        throw refuse("an object with a symbol as a key");
+      }
+      trail[own] = key;
       const property = Reflect.getOwnPropertyDescriptor(value, key);
-      if (!property?.enumerable || !("value" in property)) throw refuse("an accessor or hidden property", path, key);
+      if (!property?.enumerable || !("value" in property)) throw refuse("an accessor or hidden property");
       if ((budget -= key.length + 3) < 0) throw new TooLarge();
       if (key[0] === "$" && MARK.test(key)) tagged = true;
-      check(property.value, path, key);
+      check(property.value);
     }
+    trail.pop();
+  };
+
+  const checkOrdinary = (value: any, keys: string[]): void => {
+    const own = trail.push("") - 1;
+    for (let i = 0; i < keys.length; i++) {
+      const key = (trail[own] = keys[i]!);
+      if ((budget -= key.length + 3) < 0) throw new TooLarge();
+      if (key[0] === "$" && MARK.test(key)) tagged = true;
+      check(value[key]);
+    }
+    trail.pop();
   };
 
   const tag = (kind: string, content: string) => `{"$value":["${kind}",${content}]}`;
 
+  const quoted = new Map<string, string>();
+  /** States have few different keys, and many of each. */
+  const quote = (key: string): string => {
+    let text = quoted.get(key);
+    if (text === undefined) {
+      text = JSON.stringify(key) + ":";
+      if (quoted.size >= 1_000) quoted.clear();
+      if (key.length <= 100) quoted.set(key, text);
+    }
+    return text;
+  };
+
   /** For what `check` has passed. Slower than JSON.stringify, and asks no `toJSON`. */
   const write = (value: any): string => {
-    if (value === undefined) return asState ? tag("undefined", "0") : "null";
-    if (typeof value === "number" && asState && (value - value !== 0 || Object.is(value, -0))) {
-      return tag("number", Object.is(value, -0) ? '"-0"' : `"${value}"`);
+    switch (typeof value) {
+      case "string":
+        return JSON.stringify(value);
+      case "number":
+        if (asState && Object.is(value, -0)) return tag("number", '"-0"');
+        if (value - value === 0) return "" + value;
+        return asState ? tag("number", `"${value}"`) : "null";
+      case "boolean":
+        return value ? "true" : "false";
+      case "object":
+        return value === null ? "null" : writeObject(value);
+      default:
+        return asState && value === undefined ? tag("undefined", "0") : "null";
     }
-    if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  };
+
+  const writeObject = (value: any): string => {
     if (asState) {
       const number = met.get(value);
       if (number !== undefined) return tag("shared", "" + number);
       met.set(value, met.size);
     }
+    let text = "";
     if (Array.isArray(value)) {
-      let text = "";
       for (let i = 0; i < value.length; i++) text += (i > 0 ? "," : "") + write(value[i]);
       return `[${text}]`;
     }
-    const bare = asState && Reflect.getPrototypeOf(value) === null;
-    let text = "";
-    for (const key of Reflect.ownKeys(value)) {
+    const keys = Reflect.ownKeys(value);
+    for (let i = 0; i < keys.length; i++) {
+      const key = keys[i]!;
       if (typeof key === "symbol") continue;
-      const name = asState && MARK.test(key) ? "$" + key : key;
-      text += (text === "" ? "" : ",") + JSON.stringify(name) + ":" + write(value[key]);
+      const name = asState && key[0] === "$" && MARK.test(key) ? "$" + key : key;
+      text += (text === "" ? "" : ",") + quote(name) + write(value[key]);
     }
-    return bare ? tag("bare", `{${text}}`) : `{${text}}`;
+    return asState && Reflect.getPrototypeOf(value) === null ? tag("bare", `{${text}}`) : `{${text}}`;
   };
 
   const instanceName = (prototype: any): string => {
@@ -139,23 +199,27 @@ export function codec(): unknown {
     return typeof name === "string" && name !== "" ? `an instance of ${name.slice(0, 100)}` : "an instance of a class";
   };
 
-  const encode = (value: unknown, name: "value" | "state", limit: number): string => {
+  const textOf = (value: unknown, name: "value" | "state", limit: number): string => {
     asState = name === "state";
     tagged = false;
+    same = ordinary;
     budget = limit;
-    met = new Map();
     holders = [];
+    trail = [];
     try {
       // A function without a result has the value null.
-      if (asState || value !== undefined) check(value, name, undefined);
+      if (asState || value !== undefined) check(value);
       met.clear();
       const patched = "toJSON" in (objectPrototype as object) || "toJSON" in (arrayPrototype as object);
+      if (patched) same = false;
       const text = tagged || patched || value === undefined ? write(value) : JSON.stringify(value);
       return asState ? (tagged ? "t" : "j") + text : text;
     } catch (error) {
       if (error instanceof RangeError && /call stack/.test(error.message))
         throw new Refused(`${name} is nested too deeply`);
       throw error;
+    } finally {
+      met.clear();
     }
   };
 
@@ -176,7 +240,9 @@ export function codec(): unknown {
     output: string | undefined,
     outputBytes: number,
     stateBytes: number,
+    isOrdinary: boolean,
   ): string => {
+    ordinary = isOrdinary;
     objectPrototype = ofObject;
     arrayPrototype = ofArray;
     if (output === undefined) return '{"status":"outputTooLarge"}\n';
@@ -187,10 +253,12 @@ export function codec(): unknown {
     }
     let name: "value" | "state" = "value";
     try {
-      const value = encode(result[0], name, outputBytes - output.length);
+      const value = textOf(result[0], name, outputBytes - output.length);
       name = "state";
-      const state = encode(result[1], name, stateBytes);
-      return JSON.stringify({ status: "ok", output, valueLength: value.length }) + "\n" + value + state;
+      const next = result[1];
+      const state = textOf(next, name, stateBytes);
+      if (same) encode.same = next;
+      return JSON.stringify({ status: "ok", output, valueLength: value.length, same }) + "\n" + value + state;
     } catch (error) {
       if (error instanceof TooLarge) return `{"status":"${name === "value" ? "outputTooLarge" : "stateTooLarge"}"}\n`;
       if (error instanceof Refused) return JSON.stringify({ status: "unencodable", message: error.message }) + "\n";
@@ -198,12 +266,16 @@ export function codec(): unknown {
       return JSON.stringify({ status: "unencodable", message: `${name} cannot be read` }) + "\n";
     }
   };
+  const encode = (call: number, ...args: Parameters<typeof pack>): string => {
+    encode.same = undefined;
+    const packed = pack(...args);
+    last = { call, packed };
+    return packed;
+  };
+  /** The state that was encoded, if it is what reading its text would give. */
+  encode.same = undefined as unknown;
   return {
-    encode: (call: number, ...args: Parameters<typeof pack>): string => {
-      const packed = pack(...args);
-      last = { call, packed };
-      return packed;
-    },
+    encode,
     /** What `encode` returned in this call, if it did: V8 throws it away when a promise job fails after it. */
     take: (call: number): string => (last.call === call ? last.packed : ""),
   };

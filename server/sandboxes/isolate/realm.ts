@@ -3,16 +3,21 @@
  * could differ from run to run. The function is sent to the isolate as text and runs in each new context before the program.
  */
 
+import type { Guard } from "./harden.ts";
+
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-argument -- it is untyped code about untyped values */
 
-/** Must not refer to anything outside itself: only its text crosses. */
-export function realm(): unknown {
+/**
+ * Must not refer to anything outside itself: only its text crosses.
+ * @param harden of harden.ts, for a context that serves many calls
+ */
+export function realm(harden?: () => Guard): unknown {
   "use strict";
   const scope = globalThis as any;
   const { parse, stringify } = JSON;
-  const { apply, ownKeys } = Reflect;
+  const { apply } = Reflect;
   const { isArray } = Array;
-  const { defineProperty } = Object;
+  const { defineProperty, keys } = Object;
   const CapturedString = String;
   // A method that the program cannot replace: the prototype is its own.
   // eslint-disable-next-line @typescript-eslint/unbound-method -- bound on this line
@@ -75,32 +80,47 @@ export function realm(): unknown {
   const revive = (root: unknown) => {
     const seen: any[] = [];
     const visit = (node: any): unknown => {
-      if (typeof node !== "object" || node === null) return node;
+      if (node === null) return node;
       if (isArray(node)) {
         seen[seen.length] = node;
-        for (let i = 0; i < node.length; i++) node[i] = visit(node[i]);
+        for (let i = 0; i < node.length; i++) if (typeof node[i] === "object") node[i] = visit(node[i]);
         return node;
       }
-      const keys = ownKeys(node) as string[];
-      if (keys.length === 1 && keys[0] === "$value") {
+      const names = keys(node);
+      if (names.length === 1 && names[0] === "$value") {
         const [tag, content] = node.$value;
         if (tag === "shared") return seen[content];
         if (tag === "number") return Number(content);
         if (tag === "undefined") return undefined;
         const bare = Object.setPrototypeOf(content, null);
-        fill(bare);
+        fill(bare, keys(bare));
         return bare;
       }
-      fill(node);
+      fill(node, names);
       return node;
     };
-    const fill = (node: any) => {
+    const fill = (node: any, names: string[]) => {
       seen[seen.length] = node;
-      for (const key of ownKeys(node) as string[]) {
-        const value = visit(node[key]);
-        const name = MARK.test(key) ? key.slice(1) : key;
-        if (name !== key) delete node[key];
-        defineProperty(node, name, { value, writable: true, enumerable: true, configurable: true });
+      let marked = false;
+      for (let i = 0; i < names.length; i++) {
+        const name = names[i]!;
+        const before = node[name];
+        const value = typeof before === "object" ? visit(before) : before;
+        if (value !== before) node[name] = value;
+        if (name[0] === "$" && MARK.test(name)) marked = true;
+      }
+      if (marked) rename(node, names);
+    };
+    /** All of them, so that they stay in their order; not one by one, because one's new name may be another's old one. */
+    const rename = (node: any, names: string[]) => {
+      const values: unknown[] = [];
+      for (let i = 0; i < names.length; i++) {
+        values[i] = node[names[i]!];
+        delete node[names[i]!];
+      }
+      for (let i = 0; i < names.length; i++) {
+        const name = MARK.test(names[i]!) ? slice(names[i]!, 1) : names[i]!;
+        defineProperty(node, name, { value: values[i], writable: true, enumerable: true, configurable: true });
       }
     };
     return visit(root);
@@ -116,27 +136,36 @@ export function realm(): unknown {
 
   const objectPrototype = Object.prototype;
   const arrayPrototype = Array.prototype;
+  const guard = harden?.();
+  /** The state that the last call returned, if it is what reading its text would give. */
+  let kept: unknown;
 
   /**
-   * @param run the program's entry, or anything else if it has none. @param encode of codec.ts.
-   * @returns what `encode` made of the result. Throws only what V8 throws when it stops the program.
+   * @param run the program's entry, or anything else if it has none. @param encode of codec.ts. @param state as text, or `true`:
+   * the one that the last call returned.
+   * @returns what `encode` made of the result; the guard's verdict instead, if there is one and it is not good. Throws only
+   * what V8 throws when it stops the program.
    */
-  return (
+  const invoke = (
     run: unknown,
-    encode: (...args: unknown[]) => string,
+    encode: ((...args: unknown[]) => string) & { same: unknown },
     call: number,
     entry: string,
     args: string,
-    state: string,
+    state: string | true,
     outputBytes: number,
     stateBytes: number,
   ): string => {
     outputLimit = outputBytes;
+    output = "";
+    overflowed = false;
+    guard?.begin();
     let result: any;
     let failure: unknown;
     try {
       const values = parse(args === "[]" ? "[null]" : `[null,${slice(args, 1)}`);
-      if (state !== "") values[0] = state[0] === "t" ? revive(parse(slice(state, 1))) : parse(slice(state, 1));
+      if (state === true) values[0] = kept;
+      else if (state !== "") values[0] = state[0] === "t" ? revive(parse(slice(state, 1))) : parse(slice(state, 1));
       if (typeof run !== "function") throw new CapturedTypeError(`${entry} is not a function of the program`);
       result = apply(run as () => unknown, undefined, values);
       if (!isArray(result) || result.length !== 2) {
@@ -148,11 +177,12 @@ export function realm(): unknown {
       try {
         failure = describe(error);
       } catch {
+        guard?.doubt();
         failure = { type: "Error", message: "the program threw something that throws when it is read", trace: "" };
       }
     }
     // Inside this call, because V8 runs the promise jobs that the program left as soon as it returns.
-    return encode(
+    const packed = encode(
       call,
       result,
       failure,
@@ -161,6 +191,11 @@ export function realm(): unknown {
       overflowed ? undefined : output,
       outputBytes,
       stateBytes,
+      guard?.ordinary() ?? false,
     );
+    const verdict = guard?.verdict() ?? "good";
+    if (guard && verdict === "good") kept = encode.same;
+    return verdict === "good" ? packed : verdict;
   };
+  return guard ? { invoke, keep: (values: unknown[]) => guard.keep(values) } : invoke;
 }

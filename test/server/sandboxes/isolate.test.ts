@@ -67,6 +67,15 @@ describe("a JavaScript state", () => {
     expect(again).toEqual(state);
   });
 
+  it("keeps the order of its keys", async () => {
+    const state = `{ b: 1, $value: NaN, a: { $$value: 1, $value: undefined, c: 2 }, 1: 2, list: [{ z: -0, y: 1 }] }`;
+    const program = [`function f(state) { return state ? [JSON.stringify(state), state] : [null, ${state}] }`];
+    const first = await ok(javascript.call({ program, entry: "f" }, signal));
+    const second = await ok(javascript.call({ program, entry: "f", state: first.state }, signal));
+    expect(second.value).toBe('{"1":2,"b":1,"$value":null,"a":{"$$value":1,"c":2},"list":[{"z":0,"y":1}]}');
+    expect(Buffer.from(second.state).toString()).toBe(Buffer.from(first.state).toString());
+  });
+
   it.each([
     ["{ a: { b: [0, () => 1] } }", "state.a.b[1] is a function"],
     ["{ a: new Map() }", "state.a is an instance of Map, not a plain object or array"],
