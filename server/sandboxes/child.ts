@@ -30,6 +30,8 @@ export class Child {
   readonly #requests: Writable;
   #answer: ((parts: Buffer[] | Exit) => void) | undefined;
   #exit: Exit | undefined;
+  /** Bytes of replies. */
+  #received = 0;
 
   constructor({ file, nodeOptions, instance }: ChildCommand) {
     this.#process = spawn(process.execPath, [...nodeOptions, file, `--trailgym-instance=${instance}`], {
@@ -53,6 +55,7 @@ export class Child {
     this.ready.catch(() => {});
     const reader = new FrameReader();
     (pipes[REPLIES] as Readable).on("data", (chunk: Buffer) => {
+      this.#received += chunk.length;
       for (const body of reader.push(chunk)) this.#answer?.(decodeFrame(body));
     });
   }
@@ -67,6 +70,15 @@ export class Child {
     const answer = this.#next();
     this.#requests.write(encodeFrame(parts));
     return answer;
+  }
+
+  /** Resolves when what the process has said so far has been read: a timer may fire before the event loop reads. */
+  async heard(): Promise<void> {
+    let before: number;
+    do {
+      before = this.#received;
+      await setImmediate();
+    } while (this.#received > before);
   }
 
   kill(): void {

@@ -10,7 +10,9 @@ import { programKey } from "./programs.ts";
 export interface InterpreterOptions {
   /** The server's instance id; it is in the command line of every process. Default: a random one. */
   instance?: string;
-  /** Processes at most for each language. Default 2. */
+  /**
+   * Processes for each language. Default 2. While calls take long, up to four times as many: they must not hold up the others.
+   */
   processes?: number | Partial<Record<Language, number>>;
   /** End a process that had nothing to do for so long. Default 0: keep it. */
   idleMs?: number;
@@ -19,7 +21,8 @@ export interface InterpreterOptions {
 }
 
 export interface Interpreters extends AsyncDisposable {
-  interpreter(language: Language): Interpreter;
+  /** @param owner who will call: callers take turns. Default: each program is a caller. */
+  interpreter(language: Language, owner?: string): Interpreter;
   /** Process ids of a language's running processes. */
   pids(language: Language): number[];
 }
@@ -52,6 +55,7 @@ export function createInterpreters(options: InterpreterOptions = {}): Interprete
       size: size("javascript"),
       idleMs,
       graceMs: 100,
+      loadMs: 0,
       startMs: 30_000,
     }),
     python: new Pool({
@@ -64,14 +68,15 @@ export function createInterpreters(options: InterpreterOptions = {}): Interprete
       size: size("python"),
       idleMs,
       graceMs: 100,
+      loadMs: 400,
       startMs: 120_000,
     }),
   };
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   return {
-    interpreter: (language) => ({
+    interpreter: (language, owner) => ({
       language,
-      call: (call, signal) => pools[language].run(jobOf(call, { ...limits, ...call.limits }, signal)),
+      call: (call, signal) => pools[language].run({ ...jobOf(call, { ...limits, ...call.limits }, signal), owner }),
     }),
     pids: (language) => pools[language].pids,
     async [Symbol.asyncDispose]() {

@@ -11,6 +11,8 @@ export interface RequestHead {
   modules?: Readonly<Record<string, string>>;
   entry: string;
   hasState: boolean;
+  /** Share nothing with earlier calls, not even what no call can change. */
+  fresh?: boolean;
   limits: InterpreterLimits;
 }
 
@@ -22,6 +24,8 @@ export type ReplyHead = (
   | { status: "unencodable" | "crashed"; message: string }
   /** Not an outcome: the child has forgotten the program's text; ask again with it. */
   | { status: "unknownProgram" }
+  /** Not an outcome: the call may have seen that it shares with others; ask again for a fresh one. */
+  | { status: "again" }
 ) & {
   /** The child does not trust itself any more: replace it. */
   retire?: boolean;

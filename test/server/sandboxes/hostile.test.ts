@@ -136,6 +136,39 @@ const javascript: readonly Attack[] = [
     "ok",
   ],
   [
+    "everything overwritten, wherever it can be reached",
+    `function f(s) {
+       const seen = new Set();
+       const visit = (o) => {
+         if ((typeof o !== "object" && typeof o !== "function") || o === null || seen.has(o)) return;
+         seen.add(o);
+         for (const k of [...Object.getOwnPropertyNames(o), ...Object.getOwnPropertySymbols(o)]) {
+           const d = Object.getOwnPropertyDescriptor(o, k);
+           visit(d.value); visit(d.get); visit(d.set);
+         }
+         visit(Object.getPrototypeOf(o));
+       };
+       visit(f); visit([]); visit(/x/); visit(console); visit(new Map()[Symbol.iterator]()); visit(new Error());
+       for (const o of seen) for (const k of ["x", "length", "name", "value", "apply", "get", "toString"]) try { o[k] = () => { for (;;); } } catch {}
+       return [1, s];
+     }`,
+    "ok",
+    "raised",
+    "timeout",
+    "unencodable",
+  ],
+  [
+    "a text that takes long to look at",
+    `${"function f(s) { ".repeat(45)}${"s;".repeat(6_000)} return [1, s] ${"}".repeat(45)}`,
+    "raised",
+  ],
+  [
+    "a text that is nested too deeply to look at",
+    `function f(s) { return ${"[".repeat(2_000)}${"]".repeat(2_000)} }`,
+    "raised",
+    "unencodable",
+  ],
+  [
     "a poisoned Promise",
     "Promise.prototype.then = () => { for (;;); }; globalThis.Promise = null; function f() { return [1, 1] }",
     "ok",
@@ -394,6 +427,8 @@ describe.each([
       expect(JSON.stringify(outcome)).not.toMatch(/\/work|node_modules|"object","node:/);
       // What a pickle does when it is loaded, it does in the next call.
       if (outcome.status === "ok") await hostile(outcome.state);
+      // By its third call a program may have a context that its calls share, and attack that.
+      for (let i = 0; i < 2 && language === "javascript"; i++) expect(statuses).toContain((await hostile()).status);
       expect((await ok(innocent())).value).toEqual(innocents[language].value);
     },
     60_000,
