@@ -5,7 +5,8 @@ It runs before any program does, and is part of the memory that every restore br
 
 import _pickle
 import _random
-import copyreg
+import _strptime  # noqa: what time.strptime imports in its first call
+import ast
 import gc
 import io
 import json
@@ -20,19 +21,16 @@ import types
 import abc, array, base64, bisect, calendar, cmath, collections, collections.abc, contextlib, copy, dataclasses, datetime  # noqa
 import decimal, difflib, enum, fractions, functools, hashlib, heapq, inspect, itertools, logging, math, numbers, pickle  # noqa
 import pprint, queue, secrets, statistics, string, struct, textwrap, threading, traceback, typing, unicodedata, uuid, zlib  # noqa
-import zoneinfo, shlex, csv, html, urllib.parse, graphlib, keyword, ast, timeit, types, warnings, weakref, locale, argparse  # noqa
+import zoneinfo, shlex, csv, html, urllib.parse, graphlib, keyword, timeit, types, warnings, weakref, locale, argparse  # noqa
 
 PROGRAM = "program"
 SEED = 0
 MAX_TEXT = 16_000
-# Comparing more than this after every call costs more than restoring the memory.
-MAX_MUTABLE = 65_536
 EXACT = re.compile(rb"\d{16}")
 
 _dumps, _loads = _pickle.dumps, _pickle.loads
 _encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
-_slotnames = copyreg._slotnames
 # Not through the class, which may have a metaclass of its own.
 _name_of = type.__dict__["__name__"].__get__
 _out = io.StringIO()
@@ -82,22 +80,15 @@ class ModuleSources:
 
 sys.meta_path.insert(0, ModuleSources)
 
-# The loaded program: what its call must leave as it was.
-_mutables = []
-_mutable_bytes = b""
-_caches = []
-_opaque = False
-_modules, _module_count = set(), 0
-
 
 def load(request, /):
-    """bytes of {"program": [...], "modules": {...}, "imports": [...]} -> b"" or the head of a reply."""
+    """bytes of {"program": [...], "modules": {...}} -> b"" or the head of a reply."""
     request = _decode(request.decode())
     ModuleSources.sources = request.get("modules") or {}
     module = types.ModuleType(PROGRAM)
     sys.modules[PROGRAM] = module
     try:
-        for name in request["imports"]:
+        for name in _imports(request["program"]):
             try:
                 __import__(name)
             except Exception:
@@ -112,162 +103,35 @@ def load(request, /):
     finally:
         _out.seek(0)
         _out.truncate()
-    global _module_count, _modules
-    _modules, _module_count = set(sys.modules), len(sys.modules)
-    _find_mutables(module)
-    _reseed()
-    return b""
-
-
-def _reseed():
     # The generator's own method: `random.seed` is Python, and uses builtins that a program may have replaced.
     _random.Random.seed(random._inst, SEED)
     random._inst.gauss_next = None
+    return b""
 
 
-def _find_mutables(program):
-    """Everything of the program that code can change without touching a watched dict or type."""
-    global _mutables, _mutable_bytes, _caches, _opaque
-    _mutables, _caches, _opaque = [], [], False
-    own = {PROGRAM, *ModuleSources.sources}
-    plain = (type(None), bool, int, float, complex, str, bytes, types.ModuleType, types.BuiltinFunctionType, range)
-    seen = set()
-
-    def visit(value):
-        global _opaque
-        if isinstance(value, plain) or id(value) in seen:
-            return
-        seen.add(id(value))
-        if isinstance(value, type):
-            if value.__module__ in own:
-                _prime(value)
-                for item in list(vars(value).values()):
-                    visit(item)
-        elif isinstance(value, types.FunctionType):
-            if value.__module__ in own:
-                visit_function(value)
-        elif isinstance(value, (staticmethod, classmethod)):
-            visit(value.__func__)
-        elif isinstance(value, property):
-            for item in (value.fget, value.fset, value.fdel):
-                visit(item)
-        elif isinstance(value, functools._lru_cache_wrapper):
-            _caches.append(value.cache_info)
-            visit(value.__wrapped__)
-        elif isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)):
-            pass
-        elif type(value).__module__ in ("typing", "types", "re", "_abc", "annotationlib"):
-            pass
-        else:
-            _mutables.append(value)
-
-    def visit_function(function):
-        if function.__dict__:
-            for item in function.__dict__.values():
-                visit(item)
-        for item in function.__defaults__ or ():
-            visit(item)
-        for item in (function.__kwdefaults__ or {}).values():
-            visit(item)
-        for cell in function.__closure__ or ():
-            try:
-                content = cell.cell_contents
-            except ValueError:
-                continue
-            # A rebound cell of plain content (`nonlocal n; n += 1`) has no other trace.
-            _mutables.append(_Cell(cell)) if isinstance(content, plain) else visit(content)
-
-    for name in own:
-        module = sys.modules.get(name)
-        if module is not None:
-            for key, item in list(vars(module).items()):
-                if key not in ("__builtins__", "__loader__", "__spec__"):
-                    visit(item)
-    try:
-        _mutable_bytes = _dumps(_mutables, 5) if _mutables else b""
-        _opaque = len(_mutable_bytes) > MAX_MUTABLE
-    except BaseException:
-        _opaque = True
-
-
-class _Cell:
-    __slots__ = ("cell",)
-
-    def __init__(self, cell):
-        self.cell = cell
-
-    def __reduce__(self):
-        return (_Cell, (self.cell.cell_contents,))
-
-
-_watched_modules = set()
-
-
-def watched():
-    """Addresses of what the host is to watch from now on: the namespaces of new modules, and the classes in them."""
-    dicts, classes = [], []
-    for name, module in [*sys.modules.items()]:
-        namespace = getattr(module, "__dict__", None)
-        if type(namespace) is not dict or id(namespace) in _watched_modules:
+def _imports(sources):
+    """Modules of the standard library that the program imports anywhere: in its functions too, so that no call pays for it."""
+    names = set()
+    for source in sources:
+        try:
+            nodes = [*ast.walk(ast.parse(source))]
+        except Exception:
             continue
-        _watched_modules.add(id(namespace))
-        dicts.append(id(namespace))
-        for item in [*namespace.values()]:
-            # The cache of compiled patterns changes all the time, and changes nothing.
-            if type(item) is dict and name != "re":
-                dicts.append(id(item))
-            elif isinstance(item, type) and item.__module__ == module.__name__:
-                classes.append(id(item))
-                _prime(item)
-                for inner in [*vars(item).values()]:
-                    if isinstance(inner, type):
-                        classes.append(id(inner))
-                        _prime(inner)
-    if id(sys.modules) not in _watched_modules:
-        _watched_modules.add(id(sys.modules))
-        dicts.append(id(sys.modules))
-    return (" ".join(map(str, dicts)) + "," + " ".join(map(str, classes))).encode()
+        for node in nodes:
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.update((node.module, *("%s.%s" % (node.module, alias.name) for alias in node.names)))
+    tops = sys.stdlib_module_names - {name.split(".")[0] for name in ModuleSources.sources}
+    return sorted(name for name in names if name.split(".")[0] in tops)
 
 
-def _prime(cls):
-    """Pickle leaves a note in each class that it meets; it is to be there before the class is watched."""
-    try:
-        _slotnames(cls)
-    except Exception:
-        pass
-
-
-def call(entry, args, state, flags, output_limit, state_limit, /):
-    """One call. Returns a line of remarks, the reply's head, a line feed, the value, the state.
-
-    Remarks: "+" if the memory is to be restored, and the names of modules that the call was the first to import.
-    """
-    if flags == b"s":
-        _reseed()
-    before = gc.get_count()[0]
+def call(entry, args, state, output_limit, state_limit, /):
+    """One call. Returns the reply's head, a line feed, the value, the state."""
     reply = _run(entry, args, state, int(output_limit), int(state_limit))
-    # Containers that outlive the call are cycles, or hidden in something of the program.
-    kept = gc.get_count()[0] - before
     _out.seek(0)
     _out.truncate()
-    remarks = b"+" if kept > 0 or _changed() else b"-"
-    if len(sys.modules) != _module_count:
-        remarks += " ".join([name for name in sys.modules if name.split(".")[0] in sys.stdlib_module_names and name not in _modules]).encode()
-    return remarks + b"\n" + reply
-
-
-def _changed():
-    if _opaque or sys.gettrace() is not None or sys.getprofile() is not None or sys.getrecursionlimit() != _limit:
-        return True
-    try:
-        if any(cache().currsize for cache in _caches):
-            return True
-        return bool(_mutables) and _dumps(_mutables, 5) != _mutable_bytes
-    except BaseException:
-        return True
-
-
-_limit = sys.getrecursionlimit()
+    return reply
 
 
 def _run(entry, args, state, output_limit, state_limit):
@@ -363,6 +227,32 @@ def _describe(error):
         lines[20:-20] = ["  ... %d more ..." % (len(lines) - 40)]
     trace = "\n".join([*lines, "%s: %s" % (kind, message)])
     return {"type": kind, "message": message, "trace": trace[:MAX_TEXT]}
+
+
+def settle():
+    """Fills the gaps that booting has left between small objects, so that what calls make lies close together: it is blocks
+    of memory that the end of a call costs."""
+    gc.collect()
+    for size in range(8, 513, 8):
+        for _ in range(64):
+            batch = [_small(size, number) for number in range(16_384 // size)]
+            if len({id(item) >> 9 for item in batch}) < 96:
+                break
+            _fillers.append(batch)
+        del batch
+    return b""
+
+
+_fillers = []
+_EMPTY = sys.getsizeof(b"")
+
+
+def _small(size, number):
+    if size == 8:
+        return object()
+    if size == 16:
+        return number + 0.5
+    return bytes(size - _EMPTY)
 
 
 gc.disable()

@@ -1,8 +1,8 @@
 /**
  * How does one call into a Python program run? The process holds one program at a time, loaded into a pristine CPython.
- * Another program gets a pristine CPython again: the whole memory is copied back, so there is nothing that one program can do
- * to another, and after each call the same is done to what its own program has become. The state is always loaded from its
- * bytes.
+ * Another program gets a pristine CPython again: whatever was written to the memory is copied back, so there is nothing that
+ * one program can do to another, and after each call the same is done to what its own program has become. The state is
+ * always loaded from its bytes.
  */
 
 import type { Reply, ReplyHead, RequestHead } from "../messages.ts";
@@ -16,47 +16,36 @@ const MAX_WARM = 24;
 const MAX_KNOWN = 256;
 /** A memory that once grew by more than this is given back to the system, with its process. */
 const MAX_KEPT_GROWTH = 64 * 1_048_576;
-const MAX_IMPORTS = 200;
 const LINE_FEED = 10;
-const PLUS = 43;
+
+type Text = Pick<RequestHead, "program" | "modules">;
 
 interface Warm {
-  /** Absent when the program does not load. */
-  loaded: Difference | undefined;
+  /** From the pristine memory to the one with the program, and back while the program is loaded. */
+  difference: Difference | undefined;
+  /** Why it cannot be loaded. */
   refusal: ReplyHead | undefined;
-  /** Modules of the standard library that calls import, and that are loaded with the program from the next time on. */
-  imports: Set<string>;
-  /** A call has added to `imports`. */
-  stale: boolean;
 }
 
 export class PyodideEngine implements Engine {
   readonly #python: Python;
-  readonly #base: MemoryImage;
+  readonly #image: MemoryImage;
   readonly #baseBytes: number;
-  readonly #seed: Buffer;
   readonly #files: Set<number>;
   readonly #stack: number;
-  readonly #texts = new Map<string, Pick<RequestHead, "program" | "modules">>();
+  readonly #texts = new Map<string, Text>();
   readonly #warm = new Map<string, Warm>();
-  #loaded: string | undefined;
-  /** The memory is not what it was right after loading. */
-  #dirty = false;
-  /** Bytes that may have been written since the last restore. */
-  #used = 0;
+  #loaded: Warm | undefined;
 
   constructor(python: Python) {
     this.#python = python;
-    this.#watchAll();
     // Caches that fill at the first use fill here, and not in a program's first call.
     for (let i = 0; i < 3; i++) this.#exercise();
-    this.#used = python.module._sbrk(0);
-    this.#base = new MemoryImage(python.memory, this.#used);
+    this.#invoke(python.settle, []);
+    this.#image = new MemoryImage(python.memory, python.module._sbrk(0));
     this.#baseBytes = python.memory.bytes().length;
     this.#files = new Set(python.module.FS.streams.flatMap((stream, fd) => (stream ? [fd] : [])));
-    this.#seed = this.#random();
     this.#stack = python.module.stackSave();
-    python.watchers.changed = false;
   }
 
   call(head: RequestHead, args: Buffer, state: Buffer | undefined): Reply {
@@ -74,149 +63,98 @@ export class PyodideEngine implements Engine {
         head.entry,
         args,
         state ?? "",
-        this.#seed.equals(this.#random()) ? "" : "s",
         String(outputBytes),
         String(stateBytes),
       ]);
-      const { reply, imports } = unpack(packed);
-      // Whatever a call touched, its program's globals or the settings of some module, ends with it: the memory goes back
-      // after each call. To tell which calls need it would take knowing every place where Python keeps something.
-      this.#dirty = true;
-      this.#learn(head.key, imports);
-      return this.#retireIfGrown(reply);
+      return this.#retireIfGrown(unpack(packed));
     } catch (error) {
-      return { head: this.#interrupted(error) };
+      return { head: interrupted(error) };
     }
   }
 
   /** What the last call changed is undone while nobody waits. */
   rest(): void {
-    const warm = this.#loaded === undefined ? undefined : this.#warm.get(this.#loaded);
-    if (this.#dirty && warm && !warm.stale) this.#restore(warm.loaded);
+    this.#restore();
   }
 
-  #open(key: string, text: Pick<RequestHead, "program" | "modules">): ReplyHead | undefined {
+  #open(key: string, text: Text): ReplyHead | undefined {
     const warm = this.#warm.get(key);
     if (warm) touch(this.#warm, key, warm, MAX_WARM);
     if (warm?.refusal) return warm.refusal;
-    if (this.#loaded === key && warm && !warm.stale) {
-      if (this.#dirty) this.#restore(warm.loaded);
-      return undefined;
+    if (!warm || warm !== this.#loaded) {
+      this.#exchange(this.#loaded);
+      this.#exchange(warm);
+      this.#loaded = warm;
     }
-    this.#loaded = undefined;
-    this.#restore(warm?.stale ? undefined : warm?.loaded);
-    if (!warm || warm.stale) {
-      const opened = this.#load(text, warm?.imports ?? new Set());
-      touch(this.#warm, key, opened, MAX_WARM);
-      if (opened.refusal) {
-        this.#dirty = true;
-        return opened.refusal;
-      }
-    }
-    this.#loaded = key;
-    return undefined;
+    this.#restore();
+    return warm ? undefined : this.#load(key, text);
   }
 
-  #load({ program, modules }: Pick<RequestHead, "program" | "modules">, imports: Set<string>): Warm {
+  #load(key: string, { program, modules }: Text): ReplyHead | undefined {
     this.#python.gates.resetEntropy();
-    const refusal = this.#invoke(this.#python.load, [JSON.stringify({ program, modules, imports: [...imports] })]);
-    if (refusal.length > 0) {
-      return { loaded: undefined, refusal: JSON.parse(refusal.toString()) as ReplyHead, imports, stale: false };
-    }
-    this.#watchAll();
-    this.#used = Math.max(this.#used, this.#python.module._sbrk(0));
-    this.#python.watchers.changed = false;
-    return { loaded: this.#base.difference(this.#used), refusal: undefined, imports, stale: false };
-  }
-
-  #learn(key: string, imports: string[]): void {
-    const warm = this.#warm.get(key);
-    if (!warm) return;
-    for (const name of imports.slice(0, MAX_IMPORTS)) {
-      if (warm.imports.size >= MAX_IMPORTS || warm.imports.has(name)) continue;
-      warm.imports.add(name);
-      warm.stale = true;
-    }
-  }
-
-  #restore(to: Difference | undefined): void {
-    const { module, watchers } = this.#python;
-    this.#used = Math.max(this.#used, module._sbrk(0));
-    this.#base.restore(this.#used, to);
-    this.#used = module._sbrk(0);
+    const answer = this.#invoke(this.#python.load, [JSON.stringify({ program, modules })]);
+    const refusal = answer.length > 0 ? (JSON.parse(answer.toString()) as ReplyHead) : undefined;
+    const warm: Warm = { difference: refusal ? undefined : this.#image.adopt(), refusal };
     this.#closeFiles();
-    watchers.changed = false;
-    this.#dirty = false;
+    touch(this.#warm, key, warm, MAX_WARM);
+    if (!refusal) this.#loaded = warm;
+    return refusal;
   }
 
-  /** Open files are the one thing that Emscripten keeps outside the memory. @returns whether there were any. */
-  #closeFiles(): boolean {
-    const { streams, closeStream } = this.#python.module.FS;
-    let any = false;
-    for (let fd = 0; fd < streams.length; fd++) {
-      if (!streams[fd] || this.#files.has(fd)) continue;
-      closeStream(fd);
-      any = true;
-    }
-    return any;
+  #exchange(warm: Warm | undefined): void {
+    if (warm?.difference) this.#image.exchange(warm.difference);
   }
 
   /**
-   * An exception of JavaScript has run through CPython's frames (time is up, a gate refused, V8's stack was too small, memory
-   * was corrupted) and left its memory in the middle of something. Copying the memory back mends all of that: an end of this
-   * kind costs milliseconds, and not a process.
+   * Whatever the memory has been through, it is now what it was right after loading. An exception of JavaScript may have run
+   * through CPython's frames (time is up, a gate refused, V8's stack was too small) and left it in the middle of something:
+   * an end of this kind costs no process either.
    */
-  #interrupted(error: unknown): ReplyHead {
+  #restore(): void {
+    this.#image.restore();
     this.#python.module.stackRestore(this.#stack);
-    this.#dirty = true;
-    if (error instanceof Expired) return { status: "timeout" };
-    return { status: "crashed", message: String(error).slice(0, 500) };
+    this.#closeFiles();
   }
 
-  #watchAll(): void {
-    this.#python.watchers.watch(this.#invoke(this.#python.watched, []).toString());
+  /** Open files are the one thing that Emscripten keeps outside the memory. */
+  #closeFiles(): void {
+    const { streams, closeStream } = this.#python.module.FS;
+    for (let fd = 0; fd < streams.length; fd++) if (streams[fd] && !this.#files.has(fd)) closeStream(fd);
   }
 
   #exercise(): void {
     const program = [
       "import re\nclass A:\n    def __init__(self): self.x = [1, {'a': 2.5}]\ndef f(s, x=1):\n    print(x, re.sub('a', 'b', 'aa'))\n    if x == 2: raise ValueError('x')\n    return [f'{x}', s or A()]",
     ];
-    this.#invoke(this.#python.load, [JSON.stringify({ program, modules: {}, imports: [] })]);
+    this.#invoke(this.#python.load, [JSON.stringify({ program, modules: {} })]);
     for (const args of ["[1]", "[2]", "[3]"]) {
-      const { reply } = unpack(this.#invoke(this.#python.call, ["f", args, "", "s", "1000", "1000"]));
-      if (reply.state) this.#invoke(this.#python.call, ["f", args, reply.state, "s", "1000", "1000"]);
+      const { state } = unpack(this.#invoke(this.#python.call, ["f", args, "", "1000", "1000"]));
+      if (state) this.#invoke(this.#python.call, ["f", args, state, "1000", "1000"]);
     }
   }
 
   /** Calls a function of the bridge with bytes. @returns its bytes, copied. */
   #invoke(callable: number, parts: readonly (string | Uint8Array)[]): Buffer {
-    const { module } = this.#python;
+    const { module, memory } = this.#python;
     const objects = parts.map((part) => {
       const bytes = typeof part === "string" ? Buffer.from(part) : part;
       const pointer = module._malloc(bytes.length + 1);
       if (pointer === 0) throw new RangeError("no memory for the call");
-      module.HEAPU8.set(bytes, pointer);
+      memory.write(bytes, pointer);
       const object = module._PyBytes_FromStringAndSize(pointer, bytes.length);
       module._free(pointer);
       return object;
     });
     const vector = module._malloc(4 * Math.max(1, objects.length));
-    const view = this.#python.memory.view();
-    objects.forEach((object, i) => view.setUint32(vector + 4 * i, object, true));
+    memory.write(new Uint8Array(Uint32Array.from(objects).buffer), vector);
     const result = module._PyObject_Vectorcall(callable, vector, objects.length, 0);
     module._free(vector);
     for (const object of objects) module._Py_DecRef(object);
     if (result === 0) throw new Error("the bridge raised");
     const start = module._PyBytes_AsString(result);
-    const bytes = Buffer.from(module.HEAPU8.slice(start, start + module._PyBytes_Size(result)));
+    const bytes = Buffer.copyBytesFrom(memory.bytes(), start, module._PyBytes_Size(result));
     module._Py_DecRef(result);
     return bytes;
-  }
-
-  /** The Mersenne Twister's own memory: any draw changes it. */
-  #random(): Buffer {
-    const start = this.#python.random + 8;
-    return Buffer.from(this.#python.memory.bytes().subarray(start, start + 2_500));
   }
 
   #retireIfGrown(reply: Reply): Reply {
@@ -225,19 +163,18 @@ export class PyodideEngine implements Engine {
   }
 }
 
-function unpack(packed: Buffer): { reply: Reply; restore: boolean; imports: string[] } {
-  const start = packed.indexOf(LINE_FEED) + 1;
-  const restore = packed[0] === PLUS;
-  const imports = packed
-    .toString("utf8", 1, start - 1)
-    .split(" ")
-    .filter(Boolean);
-  const end = packed.indexOf(LINE_FEED, start);
-  const text = packed.toString("utf8", start, end);
-  const { valueLength, ...head } = JSON.parse(text) as ReplyHead & { valueLength?: number };
-  if (head.status !== "ok") return { reply: { head }, restore, imports };
-  const value = packed.toString("utf8", end + 1, end + 1 + valueLength!);
-  return { reply: { head, value, state: packed.subarray(end + 1 + valueLength!) }, restore, imports };
+function interrupted(error: unknown): ReplyHead {
+  if (error instanceof Expired) return { status: "timeout" };
+  return { status: "crashed", message: String(error).slice(0, 500) };
+}
+
+/** @param packed the head, a line feed, the value, the state. */
+function unpack(packed: Buffer): Reply {
+  const end = packed.indexOf(LINE_FEED);
+  const { valueLength, ...head } = JSON.parse(packed.toString("utf8", 0, end)) as ReplyHead & { valueLength?: number };
+  if (head.status !== "ok") return { head };
+  const state = end + 1 + valueLength!;
+  return { head, value: packed.toString("utf8", end + 1, state), state: packed.subarray(state) };
 }
 
 function touch<V>(map: Map<string, V>, key: string, value: V, max: number): void {

@@ -65,7 +65,7 @@ def single(state): return 1
 def func(state): return None, {"f": lambda: 1}
 def chance(state):
     return [random.random(), random.gauss(0, 1), time.time(), time.monotonic(), str(uuid.uuid4()), secrets.token_hex(),
-            os.urandom(8).hex(), str(datetime.datetime.now()), hash("x"), os.getpid(), dict(os.environ)], state
+            os.urandom(8).hex(), str(datetime.datetime.now()), hash("x"), os.getpid(), dict(os.environ), list(os.stat("/lib/python314.zip"))], state
 def work(state):
     n = 0
     for i in range(800_000): n += i % 7
@@ -209,8 +209,9 @@ def f(state):
       const source = `import os, socket, subprocess, threading, pathlib\ndef f(s):\n    ${body}\n    return 1, s`;
       expect([body, (await call(source)).status]).toEqual([body, "raised"]);
     }
-    const source = "import os, sys\ndef f(s): return [dict(os.environ), sys.argv, os.getpid()], s";
-    expect((await ok(call(source))).value).toEqual([{}, ["program"], 42]);
+    const source =
+      "import os, sys\ndef f(s): return [dict(os.environ), sys.argv, os.getpid(), os.stat('/lib/python314.zip').st_mtime], s";
+    expect((await ok(call(source))).value).toEqual([{}, ["program"], 42, Date.UTC(2024, 0) / 1_000]);
   });
 
   it("draws from random as if each call were the first, and from its own seed as seeded", async () => {
