@@ -81,7 +81,12 @@ export const errorTable = {
     fields: expected,
     when: "Another call of this session is still running.",
   },
-  CAPACITY: { code: 1301, retryable: true, fields: z.looseObject(retryAfter), when: "The server is full." },
+  CAPACITY: {
+    code: 1301,
+    retryable: true,
+    fields: z.looseObject(retryAfter),
+    when: "The server is full, or its journal cannot be written: nothing was committed.",
+  },
   QUOTA: {
     code: 1302,
     retryable: true,

@@ -80,6 +80,7 @@ const grants: Record<string, readonly string[]> = {
   "server/hosts/thread.ts": ["computed"],
   // Benchmarks are files that are named on the command line.
   "clients/cli/commands/bench.ts": ["computed"],
+  "clients/cli/journal/parquet.ts": ["hyparquet-writer"],
   "clients/cli/package.ts": ["envs"],
 };
 

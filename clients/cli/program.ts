@@ -7,11 +7,14 @@ import { benchCommand } from "./commands/bench.ts";
 import { checkEnvCommand } from "./commands/check-env.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { evalCommand } from "./commands/eval.ts";
+import { exportCommand } from "./commands/export.ts";
 import { generateCommand } from "./commands/generate.ts";
 import { graphCommand } from "./commands/graph.ts";
 import { importCommand } from "./commands/import.ts";
+import { journalCommand } from "./commands/journal.ts";
 import { listCommand, tasksCommand } from "./commands/list.ts";
 import { playCommand } from "./commands/play.ts";
+import { replayCommand } from "./commands/replay.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { setupCommand } from "./commands/setup.ts";
 import type { Io } from "./terminal/io.ts";
@@ -49,6 +52,9 @@ Exit codes: 0 it worked, 1 it did not, 2 the command line is wrong.`,
     tasksCommand,
     playCommand,
     evalCommand,
+    replayCommand,
+    exportCommand,
+    journalCommand,
     checkEnvCommand,
     importCommand,
     generateCommand,

@@ -3,13 +3,13 @@
 import type { Logger } from "pino";
 import type { Episode, Journal, SessionRecord } from "./journal.ts";
 import { Checkpointer } from "./sqlite/checkpoint.ts";
-import { callError, openingError } from "./sqlite/failure.ts";
+import { episodesOf, paged, read } from "./sqlite/episodes.ts";
+import { openingError } from "./sqlite/failure.ts";
 import { openDatabase, type OpenDatabase, type Sync } from "./sqlite/open.ts";
 import { Reader } from "./sqlite/reader.ts";
 import { Retention } from "./sqlite/retention.ts";
 import {
   episodeParams,
-  episodeRecordOf,
   type Row,
   sessionOf,
   settingsText,
@@ -19,7 +19,6 @@ import {
   summaryOf,
 } from "./sqlite/rows.ts";
 import { type Write, Writer } from "./sqlite/writer.ts";
-import { transitionsOf } from "./transitions.ts";
 
 export type { Sync };
 
@@ -190,22 +189,7 @@ function journalOf(
         return snapshotOf(text);
       }),
 
-    episodes: (page) =>
-      read(() =>
-        paged(reader.episodes({ ...page, limit: page.limit + 1 }), page.limit, (row) => row["name"] as string),
-      ),
-    latestEpisode: (session) => read(() => reader.latestEpisode(session)),
-    episode: (id) =>
-      read(() => {
-        const row = reader.episode(id);
-        return row && episodeRecordOf(row);
-      }),
-    transitions: (episode, range) =>
-      read(() => {
-        const row = reader.episode(episode);
-        if (row === undefined) return [];
-        return transitionsOf(reader.calls(row, range), range, (row["last_digest"] ?? "") as string);
-      }),
+    ...episodesOf(reader),
 
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
@@ -247,20 +231,4 @@ function cursorOf(row: Row, record: SessionRecord): Cursor {
     episode: row["episode"] as number | null,
     episodeName: record.episode?.id,
   };
-}
-
-/** @param rows one more than the page has room for where there are more */
-function paged<T>(rows: readonly Row[], limit: number, map: (row: Row) => T) {
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return { items: items.map(map), next: rows.length > limit && last !== undefined ? String(last["id"]) : undefined };
-}
-
-/** Reads happen at once; only their errors need a promise. */
-function read<T>(work: () => T): Promise<T> {
-  try {
-    return Promise.resolve(work());
-  } catch (error) {
-    return Promise.reject(callError(error));
-  }
 }

@@ -20,20 +20,16 @@ interface StepReply {
   stateDigest?: string;
   finalObservation?: Json;
   finalInfo?: { [key: string]: Json };
-  nextEpisode?: object;
 }
 
 /**
+ * @param call a step, and none whose action went unused because autoreset only opened the next episode with it
  * @param finalDigest of the episode's last value: where autoreset went on at once, the reply has the next one's instead.
- * @returns undefined for a call that only opened an episode.
  */
-export function transitionOf({ call, result, extras }: KeptCall, finalDigest: string): Transition | undefined {
-  const [method, params] = JSON.parse(call) as [string, { action?: Json }];
-  if (method !== "env/step") return undefined;
+function transitionOf({ call, result, extras }: KeptCall, finalDigest: string): Transition {
+  const [, params] = JSON.parse(call) as [string, { action: Json }];
   const reply = JSON.parse(result) as StepReply;
   const sameStep = reply.finalObservation !== undefined;
-  // The step behind an episode's end, whose action went unused.
-  if (reply.nextEpisode !== undefined && !sameStep) return undefined;
   const stateDigest = sameStep ? finalDigest : reply.stateDigest;
   return {
     index: reply.index,
@@ -55,8 +51,7 @@ export function transitionsOf(calls: Iterable<KeptCall>, range: Range, finalDige
   for (const call of calls) {
     bytes += call.call.length + call.result.length;
     if (found.length === range.limit || (bytes > range.maxBytes && found.length > 0)) break;
-    const transition = transitionOf(call, finalDigest);
-    if (transition !== undefined) found.push(transition);
+    found.push(transitionOf(call, finalDigest));
   }
   return found;
 }

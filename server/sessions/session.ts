@@ -120,9 +120,9 @@ export class Session {
     return (this.#waking ??= this.#load().finally(() => (this.#waking = undefined)));
   }
 
-  /** Leaves the value to the journal. No effect while it is in use. */
+  /** Leaves the value to the journal, where that is durable. Not while it is {@link busy}. */
   sleep(): void {
-    if (this.busy || this.#record === undefined || !this.#parts.journal.durable) return;
+    if (this.#record === undefined || !this.#parts.journal.durable) return;
     this.#record = undefined;
     this.#parts.journal.release(this.id);
   }

@@ -4,6 +4,7 @@ import type { Requirement } from "./requirement.ts";
 import { clientRequirements } from "./requirements/clients.ts";
 import { codeGymRequirements } from "./requirements/code-gym.ts";
 import { commandLineRequirements } from "./requirements/command-line.ts";
+import { journalRequirements } from "./requirements/journal.ts";
 import { sandboxRequirements } from "./requirements/sandboxes.ts";
 
 /** What is promised of the wire and of the server behind it. */
@@ -277,6 +278,7 @@ const wireRequirements = {
 
 export const groups = {
   wire: wireRequirements,
+  journal: journalRequirements,
   sandboxes: sandboxRequirements,
   codeGym: codeGymRequirements,
   clients: clientRequirements,
@@ -285,6 +287,7 @@ export const groups = {
 
 export const requirements = {
   ...wireRequirements,
+  ...journalRequirements,
   ...sandboxRequirements,
   ...codeGymRequirements,
   ...clientRequirements,

@@ -1,8 +1,9 @@
 /** From a folder to a database that can be written: made if it is not there, brought up to date, and this server's alone. */
 
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { JournalError } from "../error.ts";
 import { openingError } from "./failure.ts";
 import { lockFolder } from "./lock.ts";
 import { migrate, schemaVersion } from "./schema.ts";
@@ -35,7 +36,7 @@ export function openDatabase(folder: string, { sync, maxBytes }: OpenOptions): O
     db.pragma("journal_mode = WAL");
     db.pragma(`synchronous = ${sync}`);
     const pageSize = db.pragma("page_size", { simple: true }) as number;
-    db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
+    db.pragma(`max_page_count = ${Math.min(0xfffffffe, Math.max(1, Math.floor(maxBytes / pageSize)))}`);
     // See `checkpoint.ts`.
     db.pragma("wal_autocheckpoint = 0");
     db.pragma("cache_size = -65536");
@@ -50,6 +51,9 @@ export function openDatabase(folder: string, { sync, maxBytes }: OpenOptions): O
 /** For looking only, also while a server runs. @throws JournalError */
 export function openForReading(folder: string): OpenDatabase {
   const file = join(folder, fileName);
+  if (!existsSync(file)) {
+    throw new JournalError("inaccessible", `there is no journal in ${folder}: no server has kept anything there`);
+  }
   try {
     const db = new Database(file, { readonly: true, fileMustExist: true });
     try {

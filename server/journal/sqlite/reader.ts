@@ -35,7 +35,7 @@ const queries = {
   episodes: `SELECT id, name FROM episodes WHERE id > ? ORDER BY id LIMIT ?`,
   episode: `
     SELECT e.id, e.name, s.name AS session_name, s.principal, s.env, p.name AS previous_name, ${episodeColumns},
-      e.opened_at, e.opened_by, e.ended_at, e.last_digest, c.result,
+      e.opened_at, e.opened_by, e.opened_within, e.ended_at, e.last_digest, c.result,
       iif(e.ended_at IS NULL, h.last_commit, e.last_commit) AS last_commit, ifnull(e.last_index, h.at) AS last_index,
       ifnull(e.status, h.status) AS status, ifnull(e.episode_return, h.episode_return) AS episode_return
     FROM episodes e JOIN sessions s ON s.id = e.session LEFT JOIN episodes p ON p.id = e.previous
