@@ -3,10 +3,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { readme } from "./readme.ts";
 import { openrpc } from "./openrpc.ts";
+import { python } from "./python.ts";
 
 const documents = {
   "openrpc.json": `${JSON.stringify(openrpc(), null, 2)}\n`,
   "README.md": readme(),
+  "../clients/python/trailgym/wire.py": python(),
 };
 
 const check = process.argv.includes("--check");

@@ -1,0 +1,1 @@
+"""The sync client: the async one, run on a thread of its own."""
