@@ -78,8 +78,6 @@ const grants: Record<string, readonly string[]> = {
   "server/sandboxes/pyodide": ["pyodide"],
   // An environment's file in a thread of its own.
   "server/hosts/thread.ts": ["computed"],
-  // Benchmarks are files that are named on the command line.
-  "clients/cli/commands/bench.ts": ["computed"],
   "clients/cli/journal/parquet.ts": ["hyparquet-writer"],
   "clients/cli/package.ts": ["envs"],
 };
