@@ -40,7 +40,7 @@ export function createDispatch(
   const rpc = new JSONRPCServer<Call>({ errorListener: () => undefined });
   rpc.mapErrorToJSONRPCErrorResponse = (id, error) => failure(id, toWireError(error));
   for (const name of Object.keys(methods) as MethodName[])
-    rpc.addMethod(name, (params, call) => invoke(name, params, call));
+    rpc.addMethodAdvanced(name, (request, call) => invoke(name, request, call));
 
   return async (connection, frame) => {
     metrics.message();
@@ -98,7 +98,11 @@ export function createDispatch(
     }
   }
 
-  async function invoke(name: MethodName, rawParams: unknown, { connection, request }: Call): Promise<unknown> {
+  async function invoke(
+    name: MethodName,
+    { id, params: rawParams }: JSONRPCRequest,
+    { connection, request }: Call,
+  ): Promise<JSONRPCResponse | null> {
     const method = methods[name];
     const caller = connection.principal;
     if (name !== "initialize") {
@@ -114,7 +118,8 @@ export function createDispatch(
     const handler = handlers[name] as (params: unknown, context: unknown) => unknown;
     try {
       const result = await handler(params, { connection, request, caller });
-      return caller === undefined ? result : disclosed(caller, result);
+      if (id === undefined) return null;
+      return { jsonrpc: "2.0", id, result: caller === undefined ? result : disclosed(caller, result) };
     } catch (error) {
       // What an environment says about its own failure may hold what an agent must not read.
       if (caller?.role !== "agent" || !(error instanceof WireError) || error.name !== "ENV_FAULT") throw error;

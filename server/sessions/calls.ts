@@ -5,7 +5,7 @@ import { encode, type Json, type ToolSpec, type Value, WireError } from "trailgy
 import type { Episode, SessionRecord, Snapshot } from "../journal/journal.ts";
 import type { HostedEnv } from "../registry.ts";
 import type { Call, Session } from "./session.ts";
-import { chooseStart, nextStart, type Start, tryReset, tryStep } from "./transaction.ts";
+import { chooseStart, nextStart, parseAction, type Start, stepped, tryReset, tryStep } from "./transaction.ts";
 import type { Trial } from "./trial.ts";
 
 interface Counted {
@@ -58,8 +58,9 @@ export function stepCall(session: Session, params: StepParams): Call {
         const next = await resetAfter(episode);
         return { episode: next, result: { ...transition(next, 0), nextEpisode: opened(next) } };
       }
+      const action = parseAction(env, params.action);
       const trial = begin(episode.seed, episode.index + 1, episode.task);
-      const { episode: after, reward } = await tryStep(env, episode, params.action, trial);
+      const { episode: after, reward } = stepped(env, episode, await tryStep(env, episode, action, trial));
       const ended = after.status !== "running";
       const result = transition(after, reward);
       if (!ended && digest === "end") delete result.stateDigest;

@@ -140,9 +140,9 @@ export class Session {
   }
 
   /** The whole table of "Sequence numbers" in wire.md. */
-  async call(call: Call, waiter: Waiter): Promise<JsonText> {
+  call(call: Call, waiter: Waiter): Promise<JsonText> {
     const { seq } = call;
-    if (!this.awake) await this.wake();
+    if (!this.awake) return this.wake().then(() => this.call(call, waiter));
     if (this.#ended === "closed" || this.#ended === "expired") throw unknown(this.id, this.#ended);
     const expected = this.record.seq;
     if (seq !== undefined && seq < expected) return this.#stored(seq, call.key);

@@ -101,16 +101,28 @@ export async function tryReset(env: HostedEnv, start: Start, trial: Trial): Prom
   };
 }
 
-/** @throws WireError INVALID_ACTION before anything ran; otherwise as {@link Trial.run}. */
-export async function tryStep(env: HostedEnv, episode: Episode, action: Value, trial: Trial): Promise<Transition> {
+/** @throws WireError INVALID_ACTION before anything ran */
+export function parseAction(env: HostedEnv, action: Value): unknown {
   const parsed = guarded(env, "the action schema", () => env.action.safeParse(action));
   if (!parsed.success) {
     const issues = issuesOf(parsed.error);
     throw WireError.of("INVALID_ACTION", `not an action of ${env.id}: ${describe(issues)}`, { issues });
   }
-  const outcome = await trial.run(
-    () => env.definition.step(trial, lend(episode.state), parsed.data) as Awaitable<StepOutcome<unknown, unknown>>,
-  );
+  return parsed.data;
+}
+
+/** @throws WireError as {@link Trial.run} */
+export function tryStep(
+  env: HostedEnv,
+  { state }: Episode,
+  action: unknown,
+  trial: Trial,
+): Promise<StepOutcome<unknown, unknown>> {
+  return trial.run(() => env.definition.step(trial, lend(state), action) as Awaitable<StepOutcome<unknown, unknown>>);
+}
+
+/** What came back from the trial, checked, as the next value. @throws WireError ENV_FAULT */
+export function stepped(env: HostedEnv, episode: Episode, outcome: StepOutcome<unknown, unknown>): Transition {
   const next = checked(env, outcome);
   const reward = outcome.reward === undefined ? 0 : outcome.reward;
   if (!Number.isFinite(reward)) throw fault(env.id, `the reward is ${reward}`);

@@ -8,13 +8,14 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { afterAll } from "vitest";
 
 const root = path.resolve(import.meta.dirname, "../../..");
 const main = path.join(root, "clients/cli/main.ts");
 
 /** Not the data folder of who runs the tests. */
 const dataHome = mkdtempSync(path.join(tmpdir(), "trailgym-data-"));
-process.once("exit", () => rmSync(dataHome, { recursive: true, force: true }));
+afterAll(() => rmSync(dataHome, { recursive: true, force: true }));
 
 export interface Ran {
   code: number | null;
