@@ -10,6 +10,7 @@ import { LIFELINE, READY, REPLIES, REQUESTS } from "./messages.ts";
 export interface ChildCommand {
   /** Path of the program that the child runs. */
   file: string;
+  args?: readonly string[];
   nodeOptions: readonly string[];
   /** Names the server in the child's command line, so that an operator finds whose process it is. */
   instance: string;
@@ -33,8 +34,8 @@ export class Child {
   /** Bytes of replies. */
   #received = 0;
 
-  constructor({ file, nodeOptions, instance }: ChildCommand) {
-    this.#process = spawn(process.execPath, [...nodeOptions, file, `--trailgym-instance=${instance}`], {
+  constructor({ file, args = [], nodeOptions, instance }: ChildCommand) {
+    this.#process = spawn(process.execPath, [...nodeOptions, file, ...args, `--trailgym-instance=${instance}`], {
       stdio: ["ignore", "ignore", "pipe", "pipe", "pipe", "pipe"],
       // Nothing of the server's environment, in particular no secret. The zone and locale are part of what a program computes.
       env: { TZ: "UTC", LC_ALL: "en_US.UTF-8", NODE_NO_WARNINGS: "1" },

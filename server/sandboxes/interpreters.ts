@@ -6,6 +6,8 @@ import type { Interpreter, InterpreterCall, InterpreterLimits, Language } from "
 import { beside } from "./paths.ts";
 import { Pool, type Job } from "./pool.ts";
 import { programKey } from "./programs.ts";
+import { SnapshotKeeper } from "./pyodide/keeper.ts";
+import { snapshotFile } from "./pyodide/snapshot.ts";
 
 export interface InterpreterOptions {
   /** The server's instance id; it is in the command line of every process. Default: a random one. */
@@ -43,6 +45,8 @@ export function createInterpreters(options: InterpreterOptions = {}): Interprete
   const { instance = randomUUID(), processes = DEFAULT_PROCESSES, idleMs = 0 } = options;
   const size = (language: Language) =>
     (typeof processes === "number" ? processes : processes[language]) ?? DEFAULT_PROCESSES;
+  const snapshot = snapshotFile();
+  const keeper = new SnapshotKeeper(snapshot);
   const pools: Record<Language, Pool> = {
     // Neither process may write a file, start a process or open an inspector, should a program ever get out of its interpreter.
     javascript: new Pool({
@@ -62,6 +66,7 @@ export function createInterpreters(options: InterpreterOptions = {}): Interprete
       language: "python",
       command: {
         file: fileURLToPath(beside(import.meta.url, "./pyodide/main.ts")),
+        args: [snapshot],
         nodeOptions: [...CONFINED, "--disallow-code-generation-from-strings"],
         instance,
       },
@@ -76,11 +81,14 @@ export function createInterpreters(options: InterpreterOptions = {}): Interprete
   return {
     interpreter: (language, owner) => ({
       language,
-      call: (call, signal) => pools[language].run({ ...jobOf(call, { ...limits, ...call.limits }, signal), owner }),
+      call(call, signal) {
+        if (language === "python") keeper.begin();
+        return pools[language].run({ ...jobOf(call, { ...limits, ...call.limits }, signal), owner });
+      },
     }),
     pids: (language) => pools[language].pids,
     async [Symbol.asyncDispose]() {
-      await Promise.all(Object.values(pools).map((pool) => pool[Symbol.asyncDispose]()));
+      await Promise.all([...Object.values(pools), keeper].map((owned) => owned[Symbol.asyncDispose]()));
     },
   };
 }

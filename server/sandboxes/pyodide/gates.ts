@@ -85,7 +85,7 @@ export class Gates {
       else if (name === "fd_read") this.#markRead(args[1]! >>> 0, args[2]!, args[3]! >>> 0);
       else if (this.locked) this.#memory.wroteAnywhere();
       const result = (original as (...args: number[]) => unknown)(...args);
-      if (this.locked && writes?.bytes === STAT_BYTES && result === 0) this.#stopTimes(args.at(writes.argument)! >>> 0);
+      if (writes?.bytes === STAT_BYTES && result === 0) this.#stopTimes(args.at(writes.argument)! >>> 0);
       return result;
     };
   }

@@ -44,40 +44,70 @@ export interface Python {
   settle: number;
 }
 
-export async function bootPython(): Promise<Python> {
-  // Node's permission model, which keeps this process from files, processes and add-ons, refuses an old call by which
-  // Emscripten asks for the numbers of file flags.
-  Object.assign(process, { binding: () => ({ fs: constants }) });
+/**
+ * What CPython's memory is once it has started and imported what programs commonly use: the same bytes in each process.
+ * Takes some seconds, where {@link bootPython} needs a fraction of one.
+ */
+export async function makeSnapshot(): Promise<Uint8Array> {
+  const memory = new Memory();
+  const pyodide = await start(memory, new Gates(memory), { _makeSnapshot: true });
+  const source = readFileSync(fileURLToPath(new URL("./bridge.py", import.meta.url)), "utf8");
+  pyodide.runPython(
+    `import builtins, sys, types
+bridge = sys.modules["trailgym_bridge"] = types.ModuleType("trailgym_bridge")
+# Builtins of its own: a program that replaces one replaces its own.
+bridge.__dict__["__builtins__"] = dict(vars(builtins))
+exec(compile(${JSON.stringify(source)}, "trailgym_bridge.py", "exec"), bridge.__dict__)
+del bridge, builtins, sys, types`,
+  );
+  return pyodide.makeMemorySnapshot();
+}
 
+/** @param snapshot of {@link makeSnapshot}, from a process with the same files */
+export async function bootPython(snapshot: Uint8Array): Promise<Python> {
   const memory = new Memory();
   const gates = new Gates(memory);
-  const release = takeOver(memory, gates);
-  const { loadPyodide } = (await import("pyodide")) as { loadPyodide: typeof LoadPyodide };
-  const pyodide = await loadPyodide({
-    jsglobals: {},
-    env: { HOME: "/", PYTHONHASHSEED: "0", LANG: "en_US.UTF-8", TZ: "UTC", PYTHONDONTWRITEBYTECODE: "1" },
-    stdout: () => {},
-    stderr: () => {},
-  });
-  release();
-  const module = (pyodide as unknown as { _module: CPython })._module;
-
-  const source = readFileSync(fileURLToPath(new URL("./bridge.py", import.meta.url)), "utf8");
-  const addresses = pyodide.runPython(
-    `import types as _t
-import builtins as _b
-_bridge = _t.ModuleType("trailgym_bridge")
-# Builtins of its own: a program that replaces one replaces its own.
-_bridge.__dict__["__builtins__"] = dict(vars(_b))
-exec(compile(${JSON.stringify(source)}, "trailgym_bridge.py", "exec"), _bridge.__dict__)
-import sys as _s
-_s.modules["trailgym_bridge"] = _bridge
-" ".join(str(id(x)) for x in (_bridge.load, _bridge.call, _bridge.settle))`,
-  ) as string;
+  const pyodide = await start(memory, gates, { _loadSnapshot: snapshot });
+  const module = pyodide._module;
+  const addresses = pyodide.runPython('__import__("trailgym_bridge").ready()') as string;
   const [load, call, settle] = addresses.split(" ").map(Number) as [number, number, number];
   module.HEAPU8[module._Py_EMSCRIPTEN_SIGNAL_HANDLING] = 1;
   gates.locked = true;
   return { module, memory, gates, load, call, settle };
+}
+
+interface Pyodide {
+  _module: CPython;
+  runPython(source: string): unknown;
+  makeMemorySnapshot(): Uint8Array;
+}
+
+async function start(
+  memory: Memory,
+  gates: Gates,
+  how: { _makeSnapshot: true } | { _loadSnapshot: Uint8Array },
+): Promise<Pyodide> {
+  // Node's permission model, which keeps this process from files, processes and add-ons, refuses an old call by which
+  // Emscripten asks for the numbers of file flags.
+  Object.assign(process, { binding: () => ({ fs: constants }) });
+  const release = takeOver(memory, gates);
+  // Emscripten would write the names of this program and its arguments to the memory.
+  const { argv } = process;
+  process.argv = argv.slice(0, 1);
+  try {
+    const { loadPyodide } = (await import("pyodide")) as { loadPyodide: typeof LoadPyodide };
+    const pyodide = await loadPyodide({
+      jsglobals: {},
+      env: { HOME: "/", PYTHONHASHSEED: "0", LANG: "en_US.UTF-8", TZ: "UTC", PYTHONDONTWRITEBYTECODE: "1" },
+      stdout: () => {},
+      stderr: () => {},
+      ...how,
+    });
+    return pyodide as unknown as Pyodide;
+  } finally {
+    process.argv = argv;
+    release();
+  }
 }
 
 /** Until it is released, whatever WebAssembly is compiled with a memory gets marks, and CPython itself its gates. */

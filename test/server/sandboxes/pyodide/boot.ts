@@ -2,7 +2,8 @@
 
 import { expect } from "vitest";
 import { PyodideEngine } from "../../../../server/sandboxes/pyodide/engine.ts";
-import { bootPython, type Python } from "../../../../server/sandboxes/pyodide/host.ts";
+import { bootPython, makeSnapshot, type Python } from "../../../../server/sandboxes/pyodide/host.ts";
+import { readSnapshot, snapshotFile } from "../../../../server/sandboxes/pyodide/snapshot.ts";
 import type { InterpreterLimits } from "trailgym/env";
 
 export interface Call {
@@ -35,7 +36,7 @@ export class Booted {
   }
 
   static async start(): Promise<Booted> {
-    return new Booted(await bootPython());
+    return new Booted(await bootPython(readSnapshot(snapshotFile()) ?? (await makeSnapshot())));
   }
 
   call({ program, modules = {}, entry = "f", args = [], state, limits: own }: Call): Outcome {
