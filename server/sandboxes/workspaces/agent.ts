@@ -80,6 +80,8 @@ export class Agent implements Workspace, Disposable {
     signal?: AbortSignal,
     onOutput?: (stream: 1 | 2, bytes: Uint8Array) => void,
   ): Promise<ExecResult> {
+    // The command could be done before the word to kill it is there.
+    if (signal?.aborted) return killed;
     const { argv, cwd = "", env = {}, stdin, timeoutMs = 0, quietMs = 0, merge = false } = request;
     const body = new Writer()
       .u32(timeoutMs)
@@ -274,6 +276,9 @@ export class Agent implements Workspace, Disposable {
     return new SandboxLost(`sandbox ${this.id} is gone: ${reason}`);
   }
 }
+
+const nothing = { bytes: new Uint8Array(), dropped: 0 };
+const killed: ExecResult = { end: { kind: "killed" }, ms: 0, stdout: nothing, stderr: nothing };
 
 function endOf(how: number, code: number): ExecEnd {
   switch (how) {

@@ -9,7 +9,7 @@ import { gymnasiumStub, pythonBridge } from "../../../../envs/code-gym/bridge.py
 import { Booted, type Call, type Outcome } from "./boot.ts";
 import { leaks, programOf } from "./leaking.ts";
 
-const CALLS = 700;
+const CALLS = 250;
 const folder = new URL("../../../../fixtures/code-gym/", import.meta.url);
 
 interface Task {
