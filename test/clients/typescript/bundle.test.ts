@@ -1,12 +1,20 @@
-import { builtinModules } from "node:module";
-import { createServer } from "node:http";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { builtinModules } from "node:module";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { version } from "../../../clients/typescript/connection/version.ts";
+import { countdown } from "../../resources/envs.ts";
+import { serverResource } from "../../resources/server.ts";
 import { scripted } from "./scripted.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -72,25 +80,45 @@ const chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/go
   existsSync(path),
 );
 
-test("the bundle plays an episode in Chromium", { skip: chromium === undefined }, async () => {
-  await using server = await scripted();
+test("the bundle plays an episode in Chromium, on a real server", { skip: chromium === undefined }, async () => {
+  await using server = await serverResource({ envs: [countdown] });
   const { outputFiles } = await bundle();
   const html = `<script>${outputFiles[0]?.text}</script><script>
     (async () => {
       const client = await trailgym.connect(${JSON.stringify(server.url)});
-      const session = await client.make("countdown-v1");
+      const session = await client.make("countdown-v1", { options: { start: 3 } });
       await session.reset();
-      document.title = String((await session.step(4)).observation);
-    })()</script>`;
-  const page = createServer((_request, response) => response.setHeader("content-type", "text/html").end(html));
-  await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
-  const { execFile } = await import("node:child_process");
-  const { promisify } = await import("node:util");
-  const url = `http://127.0.0.1:${(page.address() as { port: number }).port}/`;
-  const flags = ["--headless", "--no-sandbox", "--virtual-time-budget=5000", "--dump-dom", url];
-  const { stdout } = await promisify(execFile)(chromium as string, flags);
-  page.close();
-  expect(stdout).toContain("<title>4</title>");
+      const { reward, terminated } = await session.step({ amount: 3 });
+      await client.close();
+      return { reward, terminated };
+    })().then(JSON.stringify, String).then((body) => fetch("/done", { method: "POST", body }))</script>`;
+  const { promise: done, resolve } = Promise.withResolvers<string>();
+  const page = createServer((request, response) => {
+    if (request.url === "/done") void text(request).then(resolve);
+    response.setHeader("content-type", "text/html").end(request.url === "/" ? html : "");
+  });
+  await new Promise<void>((listening) => page.listen(0, "127.0.0.1", listening));
+  const folder = await mkdtemp(join(tmpdir(), "trailgym-chromium-"));
+  const browser = spawn(
+    chromium as string,
+    [
+      ..."--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking".split(" "),
+      ..."--disable-component-update --disable-sync --remote-debugging-port=0".split(" "),
+      `--user-data-dir=${folder}`,
+      `http://127.0.0.1:${(page.address() as AddressInfo).port}/`,
+    ],
+    // A group of its own, with the processes that it starts.
+    { stdio: "ignore", detached: true },
+  );
+  try {
+    expect(await done).toBe('{"reward":1,"terminated":true}');
+  } finally {
+    process.kill(-(browser.pid as number), "SIGKILL");
+    await once(browser, "exit");
+    page.closeAllConnections();
+    page.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
 });
 
 test("the client names the version of the package", async () => {
