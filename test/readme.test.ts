@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pythonClient, virtualEnvironment } from "./resources/python.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
 const main = path.join(root, "clients/cli/main.ts");
@@ -14,7 +15,7 @@ let folder: string;
 /** Blocks whose first line is a comment with a file's name, as they stand. */
 async function examples(): Promise<Map<string, string>> {
   const text = await readFile(path.join(root, "README.md"), "utf8");
-  const blocks = text.matchAll(/```(?:ts|js|jsonl?)\n\/\/ (\S+)\n([\s\S]*?)```/g);
+  const blocks = text.matchAll(/```(?:ts|js|jsonl?|py)\n(?:\/\/|#) (\S+)\n([\s\S]*?)```/g);
   return new Map([...blocks].map(([, name, body]) => [name as string, body as string]));
 }
 
@@ -29,8 +30,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function run(file: string, args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [file, ...args], { cwd: folder, env: { ...process.env, ...env } });
+function run(file: string, args: string[], env: Record<string, string> = {}) {
+  return runWith(process.execPath, [file, ...args], env);
+}
+
+async function runWith(command: string, args: string[], env: Record<string, string> = {}) {
+  const child = spawn(command, args, { cwd: folder, env: { ...process.env, ...env } });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -41,6 +46,9 @@ async function run(file: string, args: string[], env: Record<string, string> = {
 test("every example was found", async () => {
   const names = [...(await examples()).keys()].toSorted();
   expect(names).toEqual([
+    // Run by agents.test.ts.
+    "agent.py",
+    "connect.py",
     "connect.ts",
     "dataset.json",
     "guess.env.ts",
@@ -62,29 +70,52 @@ test("the CodeGym program keeps its contract and its recorded number of calls", 
   expect(code).toBe(0);
 }, 60_000);
 
-test("the client's example runs against a server", async () => {
-  const server = spawn(process.execPath, [main, "serve", "--port", "0", "--json"], {
+interface Served extends AsyncDisposable {
+  url: string;
+}
+
+async function serve(): Promise<Served> {
+  const server = spawn(process.execPath, [main, "serve", "--port", "0", "--memory", "--json"], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  const [line] = (await once(server.stdout, "data")) as [Buffer];
+  return {
+    url: (JSON.parse(line.toString()) as { url: string }).url,
+    async [Symbol.asyncDispose]() {
+      server.kill("SIGTERM");
+      await once(server, "exit");
+    },
+  };
+}
+
+test("the TypeScript client's example runs against a server", async () => {
+  await using server = await serve();
+  // Beside the sources, so that it finds the package by name as a dependent project would.
+  const file = path.join(root, "test", `.readme-connect-${process.pid}.ts`);
+  await writeFile(file, await readFile(path.join(folder, "connect.ts"), "utf8"));
   try {
-    const [line] = (await once(server.stdout, "data")) as [Buffer];
-    const { url } = JSON.parse(line.toString()) as { url: string };
-    // Beside the sources, so that it finds the package by name as a dependent project would.
-    const file = path.join(root, "test", `.readme-connect-${process.pid}.ts`);
-    await writeFile(file, await readFile(path.join(folder, "connect.ts"), "utf8"));
-    try {
-      const { code, output } = await run(file, [], { TRAILGYM_URL: url });
-      expect(output).toMatch(/Observe/);
-      expect(output.trim().split("\n").at(-1)).toBe("64");
-      expect(code).toBe(0);
-    } finally {
-      await rm(file);
-    }
+    const { code, output } = await run(file, [], { TRAILGYM_URL: server.url });
+    expect(output).toMatch(/Observe/);
+    expect(output.trim().split("\n").at(-1)).toBe("64");
+    expect(code).toBe(0);
   } finally {
-    server.kill("SIGTERM");
-    await once(server, "exit");
+    await rm(file);
   }
 }, 60_000);
+
+const venv = virtualEnvironment();
+
+test.skipIf(venv === undefined)(
+  "the Python client's example runs against a server",
+  async () => {
+    await using server = await serve();
+    const env = { TRAILGYM_URL: server.url, PYTHONPATH: pythonClient, PYTHONDONTWRITEBYTECODE: "1" };
+    const { code, output } = await runWith(path.join(venv as string, "bin/python"), ["connect.py"], env);
+    expect(output).toBe("{'remaining': 2} 0.0 False\n");
+    expect(code).toBe(0);
+  },
+  60_000,
+);
 
 test("each command that it names exists", async () => {
   const text = await readFile(path.join(root, "README.md"), "utf8");

@@ -1,17 +1,9 @@
 /** The Python client keeps the contract and says the recorded sessions: its own tests, where its virtual environment is there. */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import path from "node:path";
 import { expect, test } from "vitest";
-
-const root = path.resolve(import.meta.dirname, "../../..");
-const client = path.join(root, "clients/python");
-
-/** Undefined where `clients/python/venv.sh` has not made it, as `clients/python/test.sh` does. */
-function virtualEnvironment(): string | undefined {
-  const { status, stdout } = spawnSync("bash", [path.join(client, "venv.sh"), "--find"], { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
-}
+import { pythonClient, virtualEnvironment } from "../../resources/python.ts";
 
 const venv = virtualEnvironment();
 const files = ["test_contract.py", "test_recordings.py", "test_rejections.py"];
@@ -21,7 +13,7 @@ test.skipIf(venv === undefined)(
   async () => {
     const tests = files.map((file) => path.join(import.meta.dirname, file));
     const child = spawn(path.join(venv as string, "bin/pytest"), ["-c", "pyproject.toml", ...tests], {
-      cwd: client,
+      cwd: pythonClient,
       env: { ...process.env, PYTHONPYCACHEPREFIX: path.join(venv as string, "pycache") },
     });
     let output = "";
