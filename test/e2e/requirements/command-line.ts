@@ -139,7 +139,7 @@ export const commandLineRequirements = {
     source: "issue 3 part 8; architecture.md §8.9",
     tests: [
       ["readme.test.ts", "every example was found"],
-      ["readme.test.ts", "the client's example runs against a server"],
+      ["readme.test.ts", "the TypeScript client's example runs against a server"],
       [at("agents"), "may be the one of the README"],
     ],
   },
