@@ -51,6 +51,8 @@ export interface Outcome {
 
 interface Running {
   key: string;
+  /** Of its first trial. One deadline is for all trials of the call: a step's, and that of the reset that follows it. */
+  startedAt: number | undefined;
   trial: Trial | undefined;
   /** The trial is over and its value is being journaled: too late to cancel. */
   committing: boolean;
@@ -177,6 +179,7 @@ export class Session {
   #start(call: Call, waiter: Waiter): Promise<JsonText> {
     const running: Running = {
       key: call.key,
+      startedAt: undefined,
       trial: undefined,
       committing: false,
       // From the start: the first report of a trial comes before anybody could join.
@@ -256,6 +259,7 @@ export class Session {
         task: task === null ? undefined : env.tasks?.get(task),
         needs: env.definition.needs ?? [],
         timeoutMs: call.timeoutMs ?? this.settings.stepTimeoutMs,
+        startedAt: (running.startedAt ??= performance.now()),
         onProgress: (fraction, message) => {
           for (const waiter of running.waiters) waiter.progress(fraction, message);
         },

@@ -32,6 +32,8 @@ export interface TrialOptions {
   task: unknown;
   needs: readonly string[];
   timeoutMs: number;
+  /** When the time began to run, in ms of `performance.now()`: for a trial that is not its call's first. Default: now. */
+  startedAt?: number | undefined;
   onProgress: ProgressListener;
 }
 
@@ -106,13 +108,14 @@ export class Trial implements EnvContext {
 
   /** @throws WireError: what `end` was given, DEADLINE, SANDBOX_LOST, SANDBOX_UNAVAILABLE, or ENV_FAULT. */
   async run<T>(work: () => T | Promise<T>): Promise<T> {
-    const started = performance.now();
+    const { startedAt = performance.now(), timeoutMs } = this.#options;
+    const deadline = startedAt + timeoutMs;
     try {
       this.#assertGoing();
       const result = work();
-      const value = result instanceof Promise ? await this.#before(result) : result;
+      const value = result instanceof Promise ? await this.#before(deadline, result) : result;
       // A synchronous trial can't be interrupted by a timer; being late is judged when it returns.
-      if (performance.now() - started > this.#options.timeoutMs) throw this.#deadline();
+      if (performance.now() > deadline) throw this.#deadline();
       this.#assertGoing();
       return value;
     } catch (error) {
@@ -124,8 +127,8 @@ export class Trial implements EnvContext {
     if (this.#ended !== undefined) throw this.#ended;
   }
 
-  async #before<T>(result: Promise<T>): Promise<T> {
-    const timer = setTimeout(() => this.end(this.#deadline()), this.#options.timeoutMs);
+  async #before<T>(deadline: number, result: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => this.end(this.#deadline()), Math.max(0, deadline - performance.now()));
     try {
       return await new Promise<T>((resolve, reject) => {
         this.#reject = reject;

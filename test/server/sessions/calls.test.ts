@@ -1,4 +1,7 @@
+import { setTimeout } from "node:timers/promises";
+import { defineEnv } from "trailgym/env";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { verifies } from "../../e2e/verifies.ts";
 import { corridor, dice, echo, quiz, trouble } from "../../resources/envs.ts";
 import { add, begin, step, visible } from "../../resources/play.ts";
@@ -110,6 +113,36 @@ test("a reset that fails within a step leaves the episode unended, and the step 
   expect(await wire.fails("env/step", failing)).toMatchObject(named("ENV_FAULT"));
   expect(await visible(wire, session)).toEqual(before);
   expect(await step(wire, session, { do: "end" }, { seq: 2 })).toMatchObject({ terminated: true });
+});
+
+test("a step and the reset that follows it in the same call have one deadline together", async () => {
+  let waitMs = 0;
+  const slow = defineEnv({
+    id: "slow-v1",
+    summary: "Takes its time, and ends with each step.",
+    state: z.object({}),
+    action: z.object({}),
+    observation: z.null(),
+    options: z.object({}),
+    async reset() {
+      await setTimeout(waitMs);
+      return { state: {}, observation: null };
+    },
+    async step(_ctx, state) {
+      await setTimeout(waitMs);
+      return { state, observation: null, terminated: true };
+    },
+  });
+  await using server = await serverResource({ envs: [slow] });
+  const wire = await server.wire();
+  const session = await begin(wire, "slow-v1", { autoreset: "sameStep" });
+  const before = await visible(wire, session);
+  waitMs = 300;
+  const late = { session, seq: 1, action: {}, timeoutMs: 450 };
+  expect(await wire.fails("env/step", late)).toMatchObject(named("DEADLINE", { timeoutMs: 450 }));
+  expect(await visible(wire, session)).toEqual(before);
+  waitMs = 0;
+  expect(await step(wire, session, {}, { seq: 1 })).toMatchObject({ terminated: true, index: 1 });
 });
 
 verifies("digest/step-or-end", async () => {
