@@ -58,6 +58,8 @@ export function createHandlers({ config, instance, version, registry, table, jou
 
     "rpc.discover": () => document,
 
+    ping: () => ({}),
+
     "env/list": () => ({ envs: registry.list().map(({ entry }) => entry) }),
 
     "env/tasks"({ env, split, cursor, limit = 100 }) {

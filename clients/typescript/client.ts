@@ -145,7 +145,6 @@ export class Client implements AsyncDisposable {
   async list(options?: CallOptions): Promise<EnvEntry[]> {
     const envs: EnvEntry[] = [];
     for await (const page of pages((cursor) => this.call("env/list", { cursor }, options))) envs.push(...page.envs);
-    this.#connection.knownEnv ??= envs[0]?.id;
     return envs;
   }
 
@@ -207,7 +206,6 @@ export class Client implements AsyncDisposable {
       },
     );
     const { session, seq, env } = await made.reply;
-    this.#connection.knownEnv ??= env;
     return this.#session(session, env, seq, true);
   }
 

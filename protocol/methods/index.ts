@@ -13,6 +13,7 @@ import { envSnapshot } from "./env-snapshot.ts";
 import { envStep } from "./env-step.ts";
 import { envTasks } from "./env-tasks.ts";
 import { initialize } from "./initialize.ts";
+import { ping } from "./ping.ts";
 import { progress } from "./progress.ts";
 import { rpcDiscover } from "./rpc-discover.ts";
 import { sessionAttach } from "./session-attach.ts";
@@ -22,6 +23,7 @@ import { trajectoryGet } from "./trajectory-get.ts";
 const all = [
   initialize,
   rpcDiscover,
+  ping,
   envList,
   envTasks,
   envMake,

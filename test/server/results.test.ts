@@ -34,6 +34,7 @@ verifies("results/conform", async () => {
   const call = checked(wire, seen);
   await call("initialize", { protocolVersions: ["1"], client: { name: "test", version: "0" } });
   await call("rpc.discover", {});
+  expect(await call("ping", {})).toEqual({});
   expect((await call("env/list", {})).envs).toHaveLength(envs.length);
   const actions: Record<string, unknown> = {
     "trouble-v1": { do: "add" },

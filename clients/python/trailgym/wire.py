@@ -110,6 +110,16 @@ class RpcDiscoverParams(TypedDict):
     pass
 
 
+class PingResult(Result):
+    """Answers at once: for peers whose sockets cannot ping by themselves, as those of browsers."""
+
+
+
+
+class PingParams(TypedDict):
+    pass
+
+
 class EnvListResult(Result):
     """The environments this server has."""
 
@@ -445,6 +455,8 @@ class Caller(Protocol):
     @overload
     def __call__(self, method: Literal["rpc.discover"], params: RpcDiscoverParams) -> RpcDiscoverResult: ...
     @overload
+    def __call__(self, method: Literal["ping"], params: PingParams) -> PingResult: ...
+    @overload
     def __call__(self, method: Literal["env/list"], params: EnvListParams) -> EnvListResult: ...
     @overload
     def __call__(self, method: Literal["env/tasks"], params: EnvTasksParams) -> EnvTasksResult: ...
@@ -477,6 +489,8 @@ class AsyncCaller(Protocol):
     def __call__(self, method: Literal["initialize"], params: InitializeParams) -> Awaitable[InitializeResult]: ...
     @overload
     def __call__(self, method: Literal["rpc.discover"], params: RpcDiscoverParams) -> Awaitable[RpcDiscoverResult]: ...
+    @overload
+    def __call__(self, method: Literal["ping"], params: PingParams) -> Awaitable[PingResult]: ...
     @overload
     def __call__(self, method: Literal["env/list"], params: EnvListParams) -> Awaitable[EnvListResult]: ...
     @overload
@@ -512,6 +526,7 @@ class AsyncCaller(Protocol):
 METHODS: dict[str, Method] = {
     "initialize": Method(InitializeResult, ("trainer", "agent", "observer")),
     "rpc.discover": Method(RpcDiscoverResult, ("trainer", "agent", "observer")),
+    "ping": Method(PingResult, ("trainer", "agent", "observer")),
     "env/list": Method(EnvListResult, ("trainer", "agent", "observer")),
     "env/tasks": Method(EnvTasksResult, ("trainer", "agent", "observer")),
     "env/make": Method(EnvMakeResult, ("trainer",)),

@@ -42,8 +42,6 @@ export class Connection {
   readonly settings: Settings;
   /** Sessions that each new socket holds again. */
   readonly held = new Set<string>();
-  /** An environment that the server has, as soon as one is known. */
-  knownEnv: string | undefined;
   readonly #outbox = new Outbox();
   readonly #ending = new AbortController();
   #link: Link | undefined;
@@ -211,7 +209,7 @@ export class Connection {
       this.#openedAt = performance.now();
       this.#heartbeat = new Heartbeat(
         heartbeatMs,
-        () => this.#probe(),
+        () => this.#background("ping", {}),
         () => link.drop(`nothing heard for ${2 * heartbeatMs} ms`),
       );
       this.#outbox.open(link, this.#welcome.limits);
@@ -255,12 +253,6 @@ export class Connection {
   /** Nobody waits for it. A session that is gone says so to its own next call. */
   #background<N extends MethodName>(method: N, params: ParamsOf<N>, batch?: Batch): void {
     this.#outbox.ask(this.#callOf(method, params, { delivery: "link", batch })).catch(() => undefined);
-  }
-
-  /** A small question that every role may ask; what a server has in all would be a large answer, again and again. */
-  #probe(): void {
-    if (this.knownEnv === undefined) this.#background("env/list", {});
-    else this.#background("env/tasks", { env: this.knownEnv, limit: 1 });
   }
 
   #lost({ code, reason }: LinkEnd): void {

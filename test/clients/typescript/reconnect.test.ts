@@ -299,21 +299,10 @@ test("a peer that went silent is asked once, and then taken for dead", async () 
   await using client = await connect(server.url, { ...quick, heartbeatMs: 20 });
   const session = await client.make("e-v1");
   await session.reset();
-  server.on("env/tasks", (request, next) => (request.socket === 1 ? noReply : next()));
+  server.on("ping", (request, next) => (request.socket === 1 ? noReply : next()));
   server.on("env/step", (request, next) => (request.socket === 1 ? noReply : next()));
   expect((await session.step(2)).observation).toBe(2);
-  // A small question: one task of an environment that it knows.
-  const asked = server.of("env/tasks").filter(({ socket }) => socket === 1);
-  expect(asked.map(({ params }) => params)).toEqual([{ env: "e-v1", limit: 1 }]);
-  expect(server.of("env/list")).toEqual([]);
-});
-
-test("a client that knows no environment yet asks for all of them", async () => {
-  await using server = await scripted();
-  await using client = await connect(server.url, { ...quick, heartbeatMs: 10 });
-  await server.got("env/list", 2);
-  expect(server.sockets).toBe(1);
-  expect(client.welcome.role).toBe("trainer");
+  expect(server.of("ping").filter(({ socket }) => socket === 1)).toHaveLength(1);
 });
 
 test("a peer that answers the heartbeat keeps its socket, however long a step takes", async () => {
@@ -327,7 +316,7 @@ test("a peer that answers the heartbeat keeps its socket, however long a step ta
     return next();
   });
   const step = session.step(2);
-  await server.got("env/tasks", 4);
+  await server.got("ping", 4);
   hold.open();
   await step;
   expect(server.sockets).toBe(1);

@@ -172,6 +172,7 @@ export async function scripted(): Promise<Scripted> {
         case "env/close":
           sessions.delete(params["session"] as string);
           return { closed: true };
+        case "ping":
         case "$/cancel":
           return {};
         default:
