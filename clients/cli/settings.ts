@@ -1,9 +1,10 @@
 /** Which options do the commands share, with their environment variables, and what do they mean? */
 
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { ServerConfig, TokenEntry } from "trailgym/server";
 import { type ModelOptions, modelOptions } from "./compose/model.ts";
 import { UsageError } from "./terminal/failure.ts";
+import { integer } from "./terminal/values.ts";
 
 /** Where definitions and tasks come from. */
 export interface SourceOptions extends ModelOptions {
@@ -188,30 +189,4 @@ async function readTokens(file: string): Promise<TokenEntry[]> {
     const reason = issue ? `${issue.path.join(".") || "the file"}: ${issue.message}` : (error as Error).message;
     throw new UsageError(`--tokens ${file}: ${reason}`, { cause: error });
   }
-}
-
-/** For commander: a whole number within bounds. */
-export function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (text.trim() !== "" && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-    const bound = max === Number.MAX_SAFE_INTEGER ? `from ${min}` : `from ${min} to ${max}`;
-    throw new InvalidArgumentError(`give a whole number ${bound}.`);
-  };
-}
-
-export function decimal(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isFinite(value)) return value;
-  throw new InvalidArgumentError("give a number.");
-}
-
-export function jsonObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // Said below.
-  }
-  throw new InvalidArgumentError("give a JSON object, such as '{\"start\": 9}'.");
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { BaselinesOptions } from "../baselines/baselines.ts";
-import { decimal, integer } from "../settings.ts";
 import type { Io } from "../terminal/io.ts";
+import { decimal, integer } from "../terminal/values.ts";
 
 export function baselinesCommand(parent: Command, io: Io): void {
   parent

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { CheckEnvOptions } from "../check-env/check-env.ts";
 import type { Io } from "../terminal/io.ts";
-import { integer, sourceOptions } from "../settings.ts";
+import { sourceOptions } from "../settings.ts";
+import { integer } from "../terminal/values.ts";
 
 export function checkEnvCommand(parent: Command, io: Io): void {
   const command = parent.command("check-env").summary("check that an environment keeps its contract");

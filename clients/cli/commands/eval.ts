@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { EvalOptions } from "../eval/eval.ts";
 import type { Io } from "../terminal/io.ts";
-import { decimal, endpointOptions, integer, jsonObject } from "../settings.ts";
+import { endpointOptions } from "../settings.ts";
+import { decimal, integer, jsonObject } from "../terminal/values.ts";
 
 export function evalCommand(parent: Command, io: Io): void {
   const command = parent.command("eval").summary("play an agent through tasks and report numbers");

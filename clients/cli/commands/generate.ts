@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import type { GenerateCommandOptions } from "../generate/generate.ts";
-import { integer } from "../settings.ts";
 import type { Io } from "../terminal/io.ts";
 import { share } from "./baselines.ts";
+import { integer } from "../terminal/values.ts";
 
 export function generateCommand(parent: Command, io: Io): void {
   const command = parent.command("generate").summary("make a dataset folder of generated tasks");

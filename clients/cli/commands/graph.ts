@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { GraphCommandOptions } from "../graph/graph.ts";
-import { integer } from "../settings.ts";
 import type { Io } from "../terminal/io.ts";
+import { integer } from "../terminal/values.ts";
 
 export function graphCommand(parent: Command, io: Io): void {
   parent

@@ -2,10 +2,10 @@ import { type Command, Option } from "commander";
 import type { FormatName } from "../../../envs/mcp-tools/import/formats/formats.ts";
 import type { GenerateCommandOptions } from "../generate/generate.ts";
 import type { ImportTrajectoriesOptions } from "../import-trajectories.ts";
-import { integer } from "../settings.ts";
 import type { Io } from "../terminal/io.ts";
 import { share } from "./baselines.ts";
 import { walkOptions } from "./generate.ts";
+import { integer } from "../terminal/values.ts";
 
 /** As the formats themselves say it; they are loaded when one of them is imported. */
 const formats: Record<FormatName, [what: string, example: string]> = {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { ImportOptions } from "../import.ts";
 import type { Io } from "../terminal/io.ts";
-import { integer } from "../settings.ts";
 import { trajectoryImports } from "./import-trajectories.ts";
+import { integer } from "../terminal/values.ts";
 
 export function importCommand(parent: Command, io: Io): void {
   const command = parent.command("import").summary("turn released data into a dataset folder");

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { folderOptions, type FolderOptions } from "../journal/options.ts";
 import type { CheckOptions, CompactOptions } from "../journal/operate.ts";
-import { decimal } from "../settings.ts";
 import type { Io } from "../terminal/io.ts";
+import { decimal } from "../terminal/values.ts";
 
 export function journalCommand(parent: Command, io: Io): void {
   const command = parent.command("journal").summary("look after what a server keeps");

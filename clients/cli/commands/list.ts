@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Io } from "../terminal/io.ts";
-import { type EndpointOptions, endpointOptions, integer } from "../settings.ts";
+import { type EndpointOptions, endpointOptions } from "../settings.ts";
 import type { TasksOptions } from "../tasks.ts";
+import { integer } from "../terminal/values.ts";
 
 export function listCommand(parent: Command, io: Io): void {
   const command = parent.command("list").summary("show the environments").description("Shows the environments.");

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Io } from "../terminal/io.ts";
 import type { PlayOptions } from "../play/play.ts";
-import { endpointOptions, integer, jsonObject } from "../settings.ts";
+import { endpointOptions } from "../settings.ts";
+import { integer, jsonObject } from "../terminal/values.ts";
 
 export function playCommand(parent: Command, io: Io): void {
   const command = parent.command("play").summary("play an episode by hand");

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { ReplayOptions } from "../journal/replay.ts";
-import { endpointOptions, integer } from "../settings.ts";
+import { endpointOptions } from "../settings.ts";
 import type { Io } from "../terminal/io.ts";
+import { integer } from "../terminal/values.ts";
 
 export function replayCommand(parent: Command, io: Io): void {
   const command = parent.command("replay").summary("play recorded trajectories again and tell where they differ");

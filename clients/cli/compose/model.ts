@@ -2,8 +2,8 @@
 
 import { type Command, Option } from "commander";
 import type { createLog, LentModel } from "trailgym/server";
-import { integer } from "../settings.ts";
 import { UsageError } from "../terminal/failure.ts";
+import { integer } from "../terminal/values.ts";
 
 export interface ModelOptions {
   modelUrl?: string;

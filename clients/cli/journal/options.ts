@@ -1,8 +1,8 @@
 /** Which journal does a command look at? */
 
 import { type Command, Option } from "commander";
-import { integer } from "../settings.ts";
 import { defaultFolder } from "./folder.ts";
+import { integer } from "../terminal/values.ts";
 
 export interface FolderOptions {
   data?: string;
