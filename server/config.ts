@@ -22,6 +22,8 @@ export interface ServerConfig {
   tokens: readonly TokenEntry[];
   /** Serve beyond loopback without tokens. */
   insecure: boolean;
+  /** PEM texts of a certificate (with its chain) and its private key: the server speaks wss and https, and nothing else. */
+  tls: { readonly cert: string; readonly key: string } | undefined;
   /** Origins from which browsers may connect, beside pages of loopback hosts. */
   origins: readonly string[];
   /** Largest request and largest reply. */
@@ -67,6 +69,7 @@ export const defaults: ServerConfig = {
   port: 7474,
   tokens: [],
   insecure: false,
+  tls: undefined,
   origins: [],
   maxMessageBytes: 16 * 2 ** 20,
   maxBatch: 1024,

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { isIP, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Model } from "trailgym/env";
@@ -43,7 +44,7 @@ export interface ServerParts {
 }
 
 export interface Server extends AsyncDisposable {
-  /** `ws://host:port/rpc` */
+  /** `ws://host:port/rpc`; `wss:` with a certificate. */
   readonly url: string;
   /** Differs after every start. */
   readonly instance: string;
@@ -55,7 +56,7 @@ export interface Server extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** @throws Error when the address is taken, or open to others with no token configured; JournalError. */
+/** @throws Error when the address is taken, or open to others with no token configured, or a certificate is none; JournalError. */
 export async function createServer(parts: ServerParts): Promise<Server> {
   const config = { ...defaults, ...parts.config };
   assertGuarded(config);
@@ -87,12 +88,11 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   sockets.on("connection", (socket, request) => serveSocket(socket, request, { config, dispatch, now }));
   metrics.gauge("sessions", "Open sessions.", () => table.size);
   metrics.gauge("sockets", "Connected sockets.", () => sockets.clients.size);
-  const http = createHttpServer(
-    createHttp({
-      metrics: () => metrics.text(),
-      ready: () => !draining,
-    }),
-  );
+  const answer = createHttp({
+    metrics: () => metrics.text(),
+    ready: () => !draining,
+  });
+  const http = config.tls === undefined ? createHttpServer(answer) : createHttpsServer(config.tls, answer);
   http.on("upgrade", (request, socket, head) => {
     const refusal = refuse(request, config);
     if (refusal !== undefined) return reject(socket, refusal);
@@ -105,7 +105,7 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   let closing: Promise<void> | undefined;
   const close = () => (closing ??= shutDown());
   return {
-    url: `ws://${authority(http.address() as AddressInfo)}/rpc`,
+    url: `${config.tls === undefined ? "ws" : "wss"}://${authority(http.address() as AddressInfo)}/rpc`,
     instance,
     get sessions() {
       return table.size;

@@ -29,6 +29,8 @@ export interface ServeOptions extends SourceOptions {
   token?: string;
   tokens?: string;
   insecure?: boolean;
+  tlsCert?: string;
+  tlsKey?: string;
   origin?: string[];
   maxSessions?: number;
   maxMessageBytes?: number;
@@ -118,6 +120,10 @@ export function serverOptions(command: Command, unasked?: ServerConfig): Command
       ),
     )
     .option("--insecure", "serve beyond this machine without a token; only where the network itself is trusted")
+    .addOption(
+      new Option("--tls-cert <file>", "a certificate and its chain, PEM: serve wss and https").env("TRAILGYM_TLS_CERT"),
+    )
+    .addOption(new Option("--tls-key <file>", "the certificate's private key, PEM").env("TRAILGYM_TLS_KEY"))
     .option("--origin <url...>", "web pages, beside those of this machine, that may connect");
   for (const [knob, unit, what] of caps) {
     const words = knob.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
@@ -145,13 +151,33 @@ export function serverOptions(command: Command, unasked?: ServerConfig): Command
   return modelOptions(sourceOptions(command));
 }
 
-/** Only what was asked for: the rest is the server's to decide. @throws UsageError for a bad tokens file */
+/** Only what was asked for: the rest is the server's to decide. @throws UsageError for a bad tokens file, certificate or key */
 export async function serverConfig(options: ServeOptions): Promise<Partial<ServerConfig>> {
   const { host, port, sync, insecure = false, origin = [] } = options;
   const data = options.memory === true ? undefined : (options.data ?? (await dataFolder(port)));
   const knobs = { host, port, data, sync, ...Object.fromEntries(caps.map(([knob]) => [knob, options[knob]])) };
   const given = Object.fromEntries(Object.entries(knobs).filter(([, value]) => value !== undefined));
-  return { insecure, origins: origin, ...(given as Partial<ServerConfig>), tokens: await tokensOf(options) };
+  const [tokens, tls] = [await tokensOf(options), await tlsOf(options)];
+  return { insecure, origins: origin, ...(given as Partial<ServerConfig>), tokens, tls };
+}
+
+async function tlsOf({ tlsCert, tlsKey }: ServeOptions): Promise<ServerConfig["tls"]> {
+  if (tlsCert === undefined && tlsKey === undefined) return undefined;
+  if (tlsCert === undefined || tlsKey === undefined) throw new UsageError("--tls-cert and --tls-key go together");
+  const { readFile } = await import("node:fs/promises");
+  const { createSecureContext } = await import("node:tls");
+  const read = (flag: string, file: string) =>
+    readFile(file, "utf8").catch((error: Error) => {
+      throw new UsageError(`${flag} ${file}: ${error.message}`, { cause: error });
+    });
+  const tls = { cert: await read("--tls-cert", tlsCert), key: await read("--tls-key", tlsKey) };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const problem = `${tlsCert} and ${tlsKey} are no certificate and its key, both PEM: ${(error as Error).message}`;
+    throw new UsageError(problem, { cause: error });
+  }
+  return tls;
 }
 
 /** Nobody finds a server on any free port again, nor the sessions that it would keep. */

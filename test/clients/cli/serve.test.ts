@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { promisify } from "node:util";
 import { connect } from "trailgym/client";
 import { defaults } from "trailgym/server";
 import { describe, expect, test } from "vitest";
@@ -93,6 +95,35 @@ describe("trailgym serve", () => {
     const { maxMessageBytes, maxSessions, stepTimeoutMs } = defaults;
     const limits = { maxMessageBytes, maxSessions, stepTimeoutMs, maxBatch: 7, leaseMs: 5_000 };
     expect(client.welcome.limits).toMatchObject(limits);
+  });
+
+  test("speaks wss and https with a certificate, and only those", async () => {
+    await using folder = await tempFolder();
+    const [cert, key] = [folder.join("cert.pem"), folder.join("key.pem")];
+    const request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=trailgym";
+    const files = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert];
+    await promisify(execFile)("openssl", [...request.split(" "), ...files]);
+    await using server = await serving(["--tls-cert", cert, "--tls-key", key]);
+    expect(server.url).toMatch(/^wss:/);
+    const listed = await trailgym(["list", "--server", server.url], { env: { NODE_EXTRA_CA_CERTS: cert } });
+    expect(listed).toMatchObject({ code: 0, stderr: "" });
+    expect(listed.stdout).toContain("countdown-v1");
+    expect(await trailgym(["list", "--server", server.url])).toMatchObject({ code: 1, stdout: "" });
+    await expect(connect(server.url.replace("wss:", "ws:"), { reconnect: false })).rejects.toThrow();
+  });
+
+  test("says what is wrong with a certificate before it serves", async () => {
+    await using folder = await tempFolder();
+    await writeFile(folder.join("no.pem"), "no certificate");
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await trailgym(["serve", "--port", "0", ...args]);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    expect(await refused("--tls-cert", "cert.pem")).toMatch(/--tls-cert and --tls-key go together/);
+    expect(await refused("--tls-cert", "not/there", "--tls-key", "k")).toMatch(/--tls-cert not\/there: .*no such file/);
+    const file = folder.join("no.pem");
+    expect(await refused("--tls-cert", file, "--tls-key", file)).toMatch(/no certificate and its key/);
   });
 
   test("takes a file of tokens, each with its role and what it discloses to an agent", async () => {
