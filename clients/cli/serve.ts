@@ -8,6 +8,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<void> {
   // Before anybody is told that it serves: whoever reads that may send a signal at once.
   const { signal } = io;
   const config = await serverConfig(options);
+  if (options.attest === true) await (await import("./attest.ts")).attest(io, options);
   await using composed = await compose(options, config, options.interpreters);
   const { server, envs } = composed;
   const { url, instance } = server;

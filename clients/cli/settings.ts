@@ -42,6 +42,7 @@ export interface ServeOptions extends SourceOptions {
   memory?: boolean;
   sync?: ServerConfig["sync"];
   interpreters?: number;
+  attest?: boolean;
   json?: boolean;
 }
 

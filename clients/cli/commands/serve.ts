@@ -10,6 +10,7 @@ export function serveCommand(parent: Command, io: Io, unasked?: ServerConfig): v
       "with 0. A second signal exits at once.",
   );
   serverOptions(command, unasked)
+    .option("--attest", "play each environment twice first, and serve nothing when one differs from itself")
     .option("--json", 'print one line {"url","instance"} once connections are accepted')
     .addHelpText(
       "after",

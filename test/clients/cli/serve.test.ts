@@ -97,6 +97,30 @@ describe("trailgym serve", () => {
     expect(client.welcome.limits).toMatchObject(limits);
   });
 
+  test("serves with --attest what is the same when it is played again, and nothing beside an environment that is not", async () => {
+    await using folder = await tempFolder();
+    const source = (reward: string) => `
+      import { defineEnv } from "trailgym/env";
+      import { z } from "zod";
+      let runs = 0;
+      export default defineEnv({
+        id: "lot-v1", summary: "Draws a lot.", maxEpisodeSteps: 3,
+        state: z.object({}), action: z.object({}), observation: z.null(), options: z.object({}),
+        reset: () => ({ state: {}, observation: null }),
+        step: (ctx) => ({ state: {}, observation: null, reward: ${reward} }),
+      });`;
+    const file = folder.join("lot.env.ts");
+    const args = ["--attest", "--no-builtin-tasks", "--envs", file];
+    await writeFile(file, source("runs++"));
+    const refused = await trailgym(["serve", "--port", "0", "--json", ...args]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/^trailgym: not served: lot-v1 .*differs from itself.*check-env/m);
+    await writeFile(file, source("ctx.rng.int(0, 9)"));
+    await using server = await serving(args);
+    await using client = await connect(server.url);
+    expect((await client.list()).map(({ id }) => id)).toContain("lot-v1");
+  });
+
   test("speaks wss and https with a certificate, and only those", async () => {
     await using folder = await tempFolder();
     const [cert, key] = [folder.join("cert.pem"), folder.join("key.pem")];

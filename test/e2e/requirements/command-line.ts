@@ -154,4 +154,22 @@ export const commandLineRequirements = {
       ["e2e/package.ts", "its declarations are right for a strict project"],
     ],
   },
+  "cli/tls": {
+    promise: "with a certificate the server speaks wss and https and nothing else; a bad one is said before it serves",
+    source: "issue 4 part 6",
+    tests: [
+      [at("serve"), "speaks wss and https with a certificate, and only those"],
+      [at("serve"), "says what is wrong with a certificate before it serves"],
+    ],
+  },
+  "cli/attest": {
+    promise: "serve --attest refuses an environment that differs from itself when it is played again",
+    source: "issue 4 part 7; architecture.md §2",
+    tests: [
+      [
+        at("serve"),
+        "serves with --attest what is the same when it is played again, and nothing beside an environment that is not",
+      ],
+    ],
+  },
 } as const satisfies Record<string, Requirement>;
