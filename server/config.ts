@@ -11,6 +11,8 @@ export interface TokenEntry {
   role: Role;
   /** What an agent with this token is told beyond observations. Default: neither rewards nor info. */
   discloses?: readonly Disclosure[];
+  /** How many sessions its principal may have open when it asks for another with this token. Default: no limit of its own. */
+  maxSessions?: number;
 }
 
 export interface ServerConfig {

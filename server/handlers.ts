@@ -83,7 +83,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
         digest: params.digest ?? "step",
       };
       parseOptions(registry.get(params.env), settings.options);
-      const session = await table.create(caller.name, params.env, settings);
+      const session = await table.create(caller, params.env, settings);
       connection.hold(session);
       const { leaseMs, stepTimeoutMs } = settings;
       return { session: session.id, seq: 0, env: params.env, leaseMs, stepTimeoutMs };
@@ -139,7 +139,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
           : await findSnapshot(caller, snapshot);
       const episode = begun(source.episode);
       const { env, settings } = source;
-      const sessions = await table.createMany(count, caller.name, env, settings, () => branch(episode));
+      const sessions = await table.createMany(count, caller, env, settings, () => branch(episode));
       for (const fork of sessions) connection.hold(fork);
       return { sessions: sessions.map(({ id }) => id) };
     },

@@ -10,6 +10,8 @@ export interface Principal {
   readonly role: Role;
   /** What an agent is told beyond observations; the other roles are told everything. */
   readonly discloses: readonly Disclosure[];
+  /** Sessions that may be open at once under this name. Default: as many as the server takes. */
+  readonly maxSessions?: number | undefined;
 }
 
 /** @throws WireError UNAUTHENTICATED. Without configured tokens everybody is the trainer `local`. */
@@ -21,5 +23,6 @@ export function authenticate(tokens: readonly TokenEntry[], token: string | unde
   // Every entry is compared, so that the time taken tells nothing about which one matched.
   for (const entry of tokens) if (timingSafeEqual(Buffer.from(entry.sha256, "hex"), digest)) found = entry;
   if (found === undefined) throw WireError.of("UNAUTHENTICATED", "this token is not known", {});
-  return { name: found.principal, role: found.role, discloses: found.discloses ?? [] };
+  const { principal: name, role, discloses = [], maxSessions } = found;
+  return { name, role, discloses, maxSessions };
 }

@@ -116,9 +116,10 @@ export function serverOptions(command: Command, unasked?: ServerConfig): Command
       ),
     )
     .addOption(
-      new Option("--tokens <file>", "JSON list of {sha256, principal, role, discloses?}, for more than one token").env(
-        "TRAILGYM_TOKENS",
-      ),
+      new Option(
+        "--tokens <file>",
+        "JSON list of {sha256, principal, role, discloses?, maxSessions?}, for more than one token",
+      ).env("TRAILGYM_TOKENS"),
     )
     .option("--insecure", "serve beyond this machine without a token; only where the network itself is trusted")
     .addOption(
@@ -208,6 +209,7 @@ async function readTokens(file: string): Promise<TokenEntry[]> {
     principal: z.string().min(1),
     role: z.enum(roles),
     discloses: z.array(z.enum(disclosures)).exactOptional(),
+    maxSessions: z.int().min(1).exactOptional(),
   });
   try {
     return z.array(entry).parse(JSON.parse(await readFile(file, "utf8")));

@@ -31,14 +31,20 @@ export interface TableParts {
   wallNow?: () => number;
 }
 
+/** For whom a session is opened. */
+type Owner = Pick<Principal, "name" | "maxSessions">;
+
 /** Sessions of the journal that are read at once when a server starts. */
 const pageSize = 1000;
+const retryAfterMs = 1000;
 
 export class SessionTable {
   readonly #parts: TableParts;
   readonly #sessionParts: SessionParts;
   readonly #wallNow: () => number;
   readonly #open = new Map<string, Session>();
+  /** How many of them each principal has; without entry none. */
+  readonly #owned = new Map<string, number>();
   /** Sessions that are over, and that the journal could not be told of yet. */
   readonly #unended = new Map<string, { principal: string; reason: EndReason }>();
 
@@ -65,46 +71,39 @@ export class SessionTable {
         const session = new Session({ id, principal, env, settings }, this.#sessionParts);
         session.savedLease = lease;
         session.lastUsed = this.#leaseStart(lease);
-        this.#open.set(id, session);
+        this.#add(session);
       }
       after = next;
       more = next !== undefined;
     }
   }
 
-  /** @param episode makes the value that it begins with. @throws WireError UNKNOWN_ENV, CAPACITY */
-  async create(principal: string, env: string, settings: SessionSettings, episode?: () => Episode): Promise<Session> {
+  /** @param episode makes the value that it begins with. @throws WireError UNKNOWN_ENV, CAPACITY, QUOTA */
+  async create(owner: Owner, env: string, settings: SessionSettings, episode?: () => Episode): Promise<Session> {
     this.#parts.registry.get(env);
-    this.reserve(1);
+    this.#assertRoom(1, owner);
+    const principal = owner.name;
     const record: SessionRecord = { id: `s-${randomUUID()}`, principal, env, settings, seq: 0, episode: episode?.() };
     const session = new Session(record, this.#sessionParts);
-    this.#open.set(record.id, session);
+    this.#add(session);
     try {
       await this.#parts.journal.open(record);
     } catch (error) {
-      this.#open.delete(record.id);
+      this.#remove(session);
       throw error;
     }
     return session;
   }
 
-  /** All of them or none. @throws WireError UNKNOWN_ENV, CAPACITY */
+  /** All of them or none. @throws WireError UNKNOWN_ENV, CAPACITY, QUOTA */
   async createMany(count: number, ...what: Parameters<SessionTable["create"]>): Promise<Session[]> {
-    this.reserve(count);
+    this.#assertRoom(count, what[0]);
     const made = await Promise.allSettled(Array.from({ length: count }, () => this.create(...what)));
     const sessions = made.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     const failed = made.find((each) => each.status === "rejected");
     if (failed === undefined) return sessions;
     await Promise.all(sessions.map((session) => this.end(session, "closed")));
     throw failed.reason;
-  }
-
-  /** @throws WireError CAPACITY unless `count` more sessions fit. */
-  reserve(count: number): void {
-    const { maxSessions } = this.#parts;
-    if (this.#open.size + count <= maxSessions) return;
-    const message = `${this.#open.size} of ${maxSessions} sessions are open; close some or try again later`;
-    throw WireError.of("CAPACITY", message, { retryAfterMs: 1000 });
   }
 
   /**
@@ -144,7 +143,7 @@ export class SessionTable {
   /** Over it is at once; where the journal cannot be told, it is told later. */
   async end(session: Session, reason: EndReason): Promise<void> {
     const { id, principal } = session;
-    if (!this.#open.delete(id)) return;
+    if (!this.#remove(session)) return;
     session.close(reason);
     for (const holder of session.holders) holder.forget(session);
     session.holders.clear();
@@ -166,6 +165,30 @@ export class SessionTable {
       for (const [session, lease] of changed) session.savedLease = lease;
     }
     await Promise.all([...this.#unended].map(([id, { reason }]) => this.#tell(id, reason)));
+  }
+
+  #add(session: Session): void {
+    this.#open.set(session.id, session);
+    this.#owned.set(session.principal, (this.#owned.get(session.principal) ?? 0) + 1);
+  }
+
+  /** @returns whether it was there */
+  #remove({ id, principal }: Session): boolean {
+    if (!this.#open.delete(id)) return false;
+    const left = (this.#owned.get(principal) ?? 0) - 1;
+    if (left > 0) this.#owned.set(principal, left);
+    else this.#owned.delete(principal);
+    return true;
+  }
+
+  /** For `count` more sessions. @throws WireError CAPACITY, QUOTA */
+  #assertRoom(count: number, { name, maxSessions: limit = Infinity }: Owner): void {
+    const { maxSessions } = this.#parts;
+    const owned = this.#owned.get(name) ?? 0;
+    const told = (open: number, most: number) => `${open} of ${most} sessions are open; close some or try again later`;
+    if (owned + count > limit) throw WireError.of("QUOTA", `yours: ${told(owned, limit)}`, { retryAfterMs, limit });
+    if (this.#open.size + count <= maxSessions) return;
+    throw WireError.of("CAPACITY", told(this.#open.size, maxSessions), { retryAfterMs });
   }
 
   async #tell(id: string, reason: EndReason): Promise<void> {

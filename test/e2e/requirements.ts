@@ -258,6 +258,16 @@ const wireRequirements = {
     promise: "sessions and snapshots belong to their principal, for all its sockets and for nobody else",
     source: "wire.md Methods; complaint 5.10",
   },
+  "principals/quota": {
+    promise: "a token bounds the sessions of its principal, whoever else has room",
+    source: "issue 4 parts 4 and 6",
+    tests: [
+      [
+        "server/principals.test.ts",
+        "a principal's sessions are bounded by its token, whoever else has room, and room comes back with each that ends",
+      ],
+    ],
+  },
   "door/origin": { promise: "a web page of another host may not connect", source: "architecture.md §5" },
   "door/loopback-guard": {
     promise: "a server without tokens does not listen beyond loopback unless it is told that this is meant",

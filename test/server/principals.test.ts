@@ -179,3 +179,24 @@ test("without tokens everybody is one trainer", async () => {
   const session = await begin(one, "countdown-v1");
   expect(await step(two, session, { amount: 1 })).toMatchObject({ index: 1 });
 });
+
+test("a principal's sessions are bounded by its token, whoever else has room, and room comes back with each that ends", async () => {
+  const [alice, ...others] = tokens;
+  const limited = [{ ...(alice as TokenEntry), maxSessions: 3 }, ...others];
+  await using server = await serverResource({ envs: [countdown], config: { tokens: limited } });
+  const wire = await server.wire({ token: "alice-trains" });
+  const make = { env: "countdown-v1" };
+  const first = await begin(wire, "countdown-v1");
+  await begin(wire, "countdown-v1");
+  const over = named("QUOTA", { limit: 3 });
+  expect(await wire.fails("env/fork", { session: first, count: 2 })).toMatchObject(over);
+  expect((await wire.call("env/fork", { session: first, count: 1 })).sessions).toHaveLength(1);
+  expect(await wire.fails("env/make", make)).toMatchObject(over);
+  const bob = await server.wire({ token: "bob-trains" });
+  await Promise.all(Array.from({ length: 5 }, () => bob.call("env/make", make)));
+  await wire.call("env/close", { session: first });
+  await wire.call("env/close", { session: first });
+  await wire.call("env/make", make);
+  expect(await wire.fails("env/make", make)).toMatchObject(over);
+  expect(server.server.sessions).toBe(8);
+});

@@ -105,7 +105,7 @@ test("a socket keeps nothing of the sessions that it saw end", async () => {
   const connection = new Connection(() => undefined);
   const settings = { options: {}, leaseMs: 1000, stepTimeoutMs: 1000, autoreset: "disabled", digest: "step" } as const;
   const hold = async () => {
-    const session = await table.create("alice", "countdown-v1", settings);
+    const session = await table.create({ name: "alice" }, "countdown-v1", settings);
     connection.hold(session);
     await table.end(session, "closed");
     return new WeakRef(session);
