@@ -112,8 +112,9 @@ class Writer {
       const optional = type === "Any" || type.endsWith("| None") ? type : `${type} | None`;
       return `    ${snake(key)}: ${required ? type : `${optional} = None`}${doc(property.description)}`;
     });
-    const head = summary === undefined ? "" : `${docstring(summary)}\n\n`;
-    this.#classes.push(`class ${name}(Result):\n${head}${fields.join("\n")}`);
+    const head = summary === undefined ? [] : [docstring(summary)];
+    const body = fields.length === 0 ? [] : [fields.join("\n")];
+    this.#classes.push(`class ${name}(Result):\n${[...head, ...body].join("\n\n")}`);
     return name;
   }
 

@@ -13,6 +13,10 @@ export interface TokenEntry {
   discloses?: readonly Disclosure[];
   /** How many sessions its principal may have open when it asks for another with this token. Default: no limit of its own. */
   maxSessions?: number;
+  /** How many trials its principal may have running for another one to begin; its other calls wait. Default: no limit of its own. */
+  maxTrials?: number;
+  /** How many bytes of its principal's requests may be under way. Default: no limit of its own. */
+  maxInFlightBytes?: number;
 }
 
 export interface ServerConfig {
@@ -32,12 +36,20 @@ export interface ServerConfig {
   maxMessageBytes: number;
   /** Requests in one batch. */
   maxBatch: number;
-  /** Calls of one socket that run at once; beyond it the socket is not read. */
+  /** Calls of one socket that run at once, each of a batch counted; beyond it the socket is not read. */
   maxInFlight: number;
+  /** Bytes of requests under way at once, over all principals; beyond it they are refused. */
+  maxInFlightBytes: number;
   /** Bytes that may wait for a slow reader; at this the socket is not read, at four times this it is closed. */
   maxBufferedBytes: number;
   /** Sessions open at once, over all principals. */
   maxSessions: number;
+  /** Resets and steps that run at once, over all principals; others wait for their turn. */
+  maxTrials: number;
+  /** Calls that may wait: as many for a session as for a trial. Beyond it they are refused. */
+  maxQueue: number;
+  /** How long `env/make` waits for room. */
+  queueMs: number;
   /** Snapshots kept; the one longest unused goes first. */
   maxSnapshots: number;
   /** Committed replies that a retry can still get, in each session. */
@@ -76,8 +88,12 @@ export const defaults: ServerConfig = {
   maxMessageBytes: 16 * 2 ** 20,
   maxBatch: 1024,
   maxInFlight: 2048,
+  maxInFlightBytes: 256 * 2 ** 20,
   maxBufferedBytes: 8 * 2 ** 20,
   maxSessions: 10_000,
+  maxTrials: 4096,
+  maxQueue: 16_384,
+  queueMs: 60_000,
   maxSnapshots: 10_000,
   keptReplies: 16,
   data: undefined,

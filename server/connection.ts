@@ -13,6 +13,8 @@ export class Connection implements Holder {
   readonly bearer: string | undefined;
   /** Set by `initialize`. */
   principal: Principal | undefined;
+  /** Calls that run: each of a batch counts. */
+  calls = 0;
   readonly running = new Map<RequestId, Request>();
   readonly #held = new Set<Session>();
   #released = false;
@@ -66,10 +68,22 @@ export class Request implements Waiter {
     this.#id = id;
   }
 
+  get maxTrials(): number | undefined {
+    return this.#connection.principal?.maxTrials;
+  }
+
+  queued(position: number): void {
+    this.#tell({ position });
+  }
+
   progress(fraction: number, message: string | undefined): void {
+    this.#tell(message === undefined ? { fraction } : { fraction, message });
+  }
+
+  #tell(what: object): void {
     const now = performance.now();
     if (this.#id === undefined || now - this.#lastProgress < progressIntervalMs) return;
     this.#lastProgress = now;
-    this.#connection.notify("$/progress", { id: this.#id, fraction, ...(message === undefined ? {} : { message }) });
+    this.#connection.notify("$/progress", { id: this.#id, ...what });
   }
 }

@@ -8,6 +8,7 @@ import { type Connection, Request, type RequestId } from "./connection.ts";
 import { deeperThan } from "./depth.ts";
 import { disclosed } from "./disclosure.ts";
 import type { Handlers } from "./handlers.ts";
+import type { InFlight } from "./in-flight.ts";
 import type { Metrics } from "./metrics.ts";
 import { JsonText } from "./sessions/session.ts";
 import { describe, issuesOf } from "./sessions/transaction.ts";
@@ -16,6 +17,7 @@ export interface DispatchParts {
   handlers: Handlers;
   maxMessageBytes: number;
   maxBatch: number;
+  inFlight: InFlight;
   metrics: Metrics;
   log: Logger;
   /** True while the server drains: only calls that end something are still taken. */
@@ -36,7 +38,7 @@ interface Call {
 export function createDispatch(
   parts: DispatchParts,
 ): (connection: Connection, frame: string) => Promise<string | undefined> {
-  const { handlers, maxMessageBytes, maxBatch, metrics, log } = parts;
+  const { handlers, maxMessageBytes, maxBatch, inFlight, metrics, log } = parts;
   const rpc = new JSONRPCServer<Call>({ errorListener: () => undefined });
   rpc.mapErrorToJSONRPCErrorResponse = (id, error) => failure(id, toWireError(error));
   for (const name of Object.keys(methods) as MethodName[])
@@ -51,14 +53,30 @@ export function createDispatch(
     const limit = connection.principal === undefined ? Math.min(maxGreetingBytes, maxMessageBytes) : maxMessageBytes;
     const bytes = sizeBeyond(limit, frame);
     if (bytes !== undefined) return textOf(failure(idOf(message), tooLarge(bytes, limit)));
-    if (!Array.isArray(message)) return answer(connection, message);
+    const { principal } = connection;
+    if (principal === undefined) return answerAll(connection, message);
+    try {
+      inFlight.enter(principal, frame.length);
+    } catch (error) {
+      return answerAll(connection, message, error as WireError);
+    }
+    try {
+      return await answerAll(connection, message);
+    } finally {
+      inFlight.leave(principal, frame.length);
+    }
+  };
+
+  /** @param refusal why none of it is taken */
+  async function answerAll(connection: Connection, message: unknown, refusal?: WireError): Promise<string | undefined> {
+    if (!Array.isArray(message)) return answer(connection, message, refusal);
     if (message.length === 0) return textOf(failure(null, invalidRequest("an empty batch")));
     if (message.length > maxBatch) {
       return textOf(failure(null, invalidRequest(`a batch of ${message.length}; ${maxBatch} requests are allowed`)));
     }
-    const replies = await Promise.all(message.map((entry) => answer(connection, entry)));
+    const replies = await Promise.all(message.map((entry) => answer(connection, entry, refusal)));
     return batchOf(replies.map((text, i) => (text === undefined ? undefined : { id: idOf(message[i]), text })));
-  };
+  }
 
   /** Each reply has its own limit; all of them together have one too, or a batch of images would exhaust the server. */
   function batchOf(replies: readonly ({ id: RequestId; text: string } | undefined)[]): string | undefined {
@@ -71,7 +89,11 @@ export function createDispatch(
     return texts.length === 0 ? undefined : `[${texts.join(",")}]`;
   }
 
-  async function answer(connection: Connection, message: unknown): Promise<string | undefined> {
+  async function answer(
+    connection: Connection,
+    message: unknown,
+    refusal: WireError | undefined,
+  ): Promise<string | undefined> {
     const request = checkRequest(message);
     if (request instanceof WireError) return textOf(failure(idOf(message), request));
     if (request.method === "$/cancel") {
@@ -79,6 +101,7 @@ export function createDispatch(
       if (request.id === undefined) return cancel(connection, request);
     }
     const { id } = request;
+    if (refusal !== undefined) return id === undefined ? undefined : textOf(failure(id, refusal));
     // Many may have the id null at once; none of those can be cancelled.
     const named = id !== undefined && id !== null;
     if (named && connection.running.has(id)) {
@@ -86,6 +109,7 @@ export function createDispatch(
     }
     const entry = new Request(connection, id);
     if (named) connection.running.set(id, entry);
+    connection.calls++;
     try {
       const response = rpc.hasMethod(request.method)
         ? await rpc.receive(request, { connection, request: entry })
@@ -94,6 +118,7 @@ export function createDispatch(
           : failure(id, methodNotFound(request.method));
       return response === null ? undefined : textOf(response);
     } finally {
+      connection.calls--;
       if (named) connection.running.delete(id);
     }
   }

@@ -74,7 +74,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
       return encode(tasks.list(split, cursor, limit));
     },
 
-    async "env/make"(params, { connection, caller }) {
+    async "env/make"(params, { connection, request, caller }) {
       const settings: SessionSettings = {
         options: (params.options ?? {}) as { readonly [key: string]: Value },
         leaseMs: params.leaseMs ?? config.leaseMs,
@@ -83,7 +83,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
         digest: params.digest ?? "step",
       };
       parseOptions(registry.get(params.env), settings.options);
-      const session = await table.create(caller, params.env, settings);
+      const session = await table.create(caller, params.env, settings, params.wait === false ? undefined : request);
       connection.hold(session);
       const { leaseMs, stepTimeoutMs } = settings;
       return { session: session.id, seq: 0, env: params.env, leaseMs, stepTimeoutMs };

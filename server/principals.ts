@@ -12,6 +12,10 @@ export interface Principal {
   readonly discloses: readonly Disclosure[];
   /** Sessions that may be open at once under this name. Default: as many as the server takes. */
   readonly maxSessions?: number | undefined;
+  /** Trials that may run at once under this name. Default: as many as the server runs. */
+  readonly maxTrials?: number | undefined;
+  /** Bytes of requests that may be under way under this name. Default: as many as the server takes. */
+  readonly maxInFlightBytes?: number | undefined;
 }
 
 /** @throws WireError UNAUTHENTICATED. Without configured tokens everybody is the trainer `local`. */
@@ -23,6 +27,6 @@ export function authenticate(tokens: readonly TokenEntry[], token: string | unde
   // Every entry is compared, so that the time taken tells nothing about which one matched.
   for (const entry of tokens) if (timingSafeEqual(Buffer.from(entry.sha256, "hex"), digest)) found = entry;
   if (found === undefined) throw WireError.of("UNAUTHENTICATED", "this token is not known", {});
-  const { principal: name, role, discloses = [], maxSessions } = found;
-  return { name, role, discloses, maxSessions };
+  const { principal: name, role, discloses = [], maxSessions, maxTrials, maxInFlightBytes } = found;
+  return { name, role, discloses, maxSessions, maxTrials, maxInFlightBytes };
 }

@@ -7,18 +7,20 @@ import { createServer as createHttpsServer } from "node:https";
 import { isIP, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Model } from "trailgym/env";
-import { subprotocol } from "trailgym/protocol";
+import { subprotocol, WireError } from "trailgym/protocol";
 import type { Logger } from "pino";
 import { WebSocketServer } from "ws";
 import { type ServerConfig, defaults } from "./config.ts";
 import { createDispatch } from "./dispatch.ts";
 import { createHandlers } from "./handlers.ts";
 import { createHttp } from "./http.ts";
+import { InFlight } from "./in-flight.ts";
 import type { Journal } from "./journal/journal.ts";
 import { memoryJournal } from "./journal/memory.ts";
 import { createLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import type { Registry } from "./registry.ts";
+import { Admission } from "./sessions/admission.ts";
 import { type ReferencePlay, referencePlay, type ReferenceStart } from "./sessions/reference.ts";
 import { startReaper } from "./sessions/reaper.ts";
 import { SessionTable } from "./sessions/table.ts";
@@ -67,14 +69,26 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   stack.use(parts.model);
   const journal = stack.use(parts.journal ?? (await openJournal(config, log)));
   const lent: Lent = { interpreter: (language) => interpreters.interpreter(language), model: parts.model, log };
-  const { maxSessions, maxMessageBytes, maxBatch, idleMs } = config;
+  const { maxMessageBytes, maxBatch, maxQueue, idleMs, queueMs } = config;
   const metrics = new Metrics();
-  const table = new SessionTable({ registry, journal, lent, metrics, maxSessions, maxMessageBytes, now, wallNow });
+  const admission = new Admission({ size: config.maxSessions, maxQueue });
+  const trials = new Admission({ size: config.maxTrials, maxQueue });
+  const inFlight = new InFlight(config.maxInFlightBytes);
+  const parties = { registry, journal, lent, metrics, admission, trials };
+  const table = new SessionTable({ ...parties, queueMs, maxMessageBytes, now, wallNow });
   let draining = false;
 
   const version = parts.version ?? "0.0.0";
   const handlers = createHandlers({ config, instance, version, registry, table, journal });
-  const dispatch = createDispatch({ handlers, maxMessageBytes, maxBatch, metrics, log, draining: () => draining });
+  const dispatch = createDispatch({
+    handlers,
+    maxMessageBytes,
+    maxBatch,
+    inFlight,
+    metrics,
+    log,
+    draining: () => draining,
+  });
   await table.recover();
   const reaper = stack.use(startReaper(table, { idleMs, log, now }));
 
@@ -87,6 +101,10 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   });
   sockets.on("connection", (socket, request) => serveSocket(socket, request, { config, dispatch, now }));
   metrics.gauge("sessions", "Open sessions.", () => table.size);
+  metrics.gauge("sessions_waiting", "Calls of env/make that wait for room.", () => admission.waiting);
+  metrics.gauge("trials", "Resets and steps that run.", () => trials.inside);
+  metrics.gauge("trials_waiting", "Resets and steps that wait for their turn.", () => trials.waiting);
+  metrics.gauge("in_flight_bytes", "Requests under way.", () => inFlight.bytes);
   metrics.gauge("sockets", "Connected sockets.", () => sockets.clients.size);
   const answer = createHttp({
     metrics: () => metrics.text(),
@@ -121,11 +139,12 @@ export async function createServer(parts: ServerParts): Promise<Server> {
 
   async function shutDown(): Promise<void> {
     draining = true;
+    table.refuseWaiting(WireError.of("SHUTTING_DOWN", "the server is shutting down", { retryAfterMs: 1000 }));
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     await settle(() => [...table.values()].every((session) => !session.busy), config.graceMs);
     for (const session of table.values()) session.close("shutdown");
     // Whoever waits for a call is told before its socket closes.
-    await settle(() => [...table.values()].every((session) => !session.busy), 1000);
+    await settle(() => inFlight.bytes === 0, 1000);
     // While their sockets hold them: whoever is there to the end is waited for after the next start.
     await reaper[Symbol.asyncDispose]();
     await table.save().catch((error: unknown) => log.error({ err: error }, "leases could not be journaled"));

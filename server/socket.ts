@@ -25,7 +25,8 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
   // The stream beneath: corked while one turn's replies gather, so that they leave in one system call.
   const stream = request.socket;
   const connection = new Connection(send, bearerOf(request));
-  let inFlight = 0;
+  /** Characters of the frames that are not answered. */
+  let taken = 0;
   let paused = false;
   let corked = false;
   let alive = true;
@@ -35,7 +36,7 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
 
   const heartbeat = setInterval(() => {
     // While the socket is not read, pongs are not either: a peer whose calls run, or who takes its replies, is alive.
-    if (paused) alive ||= inFlight >= config.maxInFlight || socket.bufferedAmount < backlog;
+    if (paused) alive ||= busy() || socket.bufferedAmount < backlog;
     // A peer that answered nothing since the last ping is gone, whatever TCP believes.
     if (!alive) return socket.terminate();
     alive = false;
@@ -48,13 +49,13 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
   socket.on("message", (data, isBinary) => {
     alive = true;
     if (isBinary) return socket.close(unsupportedData, "text frames only");
-    inFlight++;
-    flow();
     // `toString` of a frame that ws has checked is valid UTF-8.
     void answer((data as Buffer).toString());
+    flow();
   });
 
   async function answer(frame: string): Promise<void> {
+    taken += frame.length;
     try {
       const reply = await dispatch(connection, frame);
       if (reply !== undefined) send(reply);
@@ -62,7 +63,7 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
       // Dispatch answers whatever goes wrong; what it cannot answer must not end the process.
       socket.close(internalError, "the server failed");
     } finally {
-      inFlight--;
+      taken -= frame.length;
       flow();
     }
   }
@@ -101,9 +102,13 @@ export function serveSocket(socket: WebSocket, request: IncomingMessage, { confi
     stream.uncork();
   }
 
+  function busy(): boolean {
+    return connection.calls >= config.maxInFlight || taken > config.maxMessageBytes;
+  }
+
   /** Stops reading while too much is under way for this peer; what it sends waits in its own buffers. */
   function flow(): void {
-    const full = inFlight >= config.maxInFlight || socket.bufferedAmount > config.maxBufferedBytes;
+    const full = busy() || socket.bufferedAmount > config.maxBufferedBytes;
     if (full === paused) return;
     paused = full;
     if (full) return socket.pause();

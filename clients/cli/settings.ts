@@ -33,6 +33,10 @@ export interface ServeOptions extends SourceOptions {
   tlsKey?: string;
   origin?: string[];
   maxSessions?: number;
+  maxTrials?: number;
+  maxQueue?: number;
+  queueMs?: number;
+  maxInFlightBytes?: number;
   maxMessageBytes?: number;
   maxBatch?: number;
   stepTimeoutMs?: number;
@@ -49,6 +53,10 @@ export interface ServeOptions extends SourceOptions {
 /** Bounds of the server that are whole numbers: their flags and variables are made of their names. */
 const caps = [
   ["maxSessions", "n", "sessions open at once"],
+  ["maxTrials", "n", "resets and steps that run at once; others wait for their turn"],
+  ["maxQueue", "n", "calls that may wait"],
+  ["queueMs", "ms", "how long a new session waits for room"],
+  ["maxInFlightBytes", "n", "bytes of requests under way at once"],
   ["maxMessageBytes", "n", "largest request and reply"],
   ["maxBatch", "n", "requests in one batch"],
   ["stepTimeoutMs", "ms", "deadline of a reset or step"],
@@ -210,6 +218,8 @@ async function readTokens(file: string): Promise<TokenEntry[]> {
     role: z.enum(roles),
     discloses: z.array(z.enum(disclosures)).exactOptional(),
     maxSessions: z.int().min(1).exactOptional(),
+    maxTrials: z.int().min(1).exactOptional(),
+    maxInFlightBytes: z.int().min(1).exactOptional(),
   });
   try {
     return z.array(entry).parse(JSON.parse(await readFile(file, "utf8")));

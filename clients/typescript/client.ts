@@ -22,6 +22,8 @@ export interface MakeOptions extends CapacityOptions {
   autoreset?: Autoreset | undefined;
   /** `end`: `stateDigest` only at reset and at the episode's end. Default `step`: in every reply. */
   digest?: "step" | "end" | undefined;
+  /** Where the server is full: true (default) waits in its queue, and `onProgress` is told the `position`; false has CAPACITY at once. */
+  wait?: boolean | undefined;
 }
 
 export interface TasksOptions extends CallOptions {
@@ -89,7 +91,7 @@ export class Client implements AsyncDisposable {
     return this.#session(session, undefined, seq, false) as Session<Observation, Action>;
   }
 
-  /** `n` sessions of one environment, stepped together. All are made, or none. */
+  /** `n` sessions of one environment, stepped together. All are made, or none: unless asked to, they do not `wait` for room. */
   async vector<Observation = unknown, Action = unknown>(
     envId: string,
     n: number,
@@ -97,11 +99,13 @@ export class Client implements AsyncDisposable {
   ): Promise<VectorEnv<Observation, Action>> {
     if (!Number.isInteger(n) || n < 1) throw new RangeError(`a vector has 1 or more environments, not ${n}`);
     const batch: Batch = { open: true, calls: [] };
+    // Two vectors that wait for each other's sessions would wait for ever.
+    const each = { wait: false, ...options };
     // One that waits for room must not hold the others' frame back.
     const made = Array.from({ length: n }, () => {
-      const first = this.#make(envId, options, batch);
+      const first = this.#make(envId, each, batch);
       let attempts = 0;
-      return whenThereIsRoom(options, () => (attempts++ === 0 ? first : this.#make(envId, options)));
+      return whenThereIsRoom(options, () => (attempts++ === 0 ? first : this.#make(envId, each)));
     });
     this.#connection.send(batch);
     const outcomes = await Promise.allSettled(made);

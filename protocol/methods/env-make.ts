@@ -23,6 +23,12 @@ export const envMake = method({
       .optional(),
     stepTimeoutMs: z.int().min(1).max(86_400_000).optional().describe("deadline of each reset, step and restore"),
     autoreset: autoreset.optional(),
+    wait: z
+      .boolean()
+      .optional()
+      .describe(
+        "when the server is full: wait in its queue (default; `$/progress` tells the position), or have CAPACITY at once",
+      ),
     digest: z.enum(["step", "end"]).optional().describe("`end`: `stateDigest` only at reset and at the episode's end"),
   }),
   result: z.looseObject({

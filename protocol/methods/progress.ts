@@ -10,5 +10,6 @@ export const progress = notification({
     id: requestId,
     fraction: z.number().min(0).max(1).optional(),
     message: z.string().optional(),
+    position: z.int().min(1).optional().describe("place in the queue of a call that has not begun; 1 is next"),
   }),
 });

@@ -8,16 +8,22 @@ import { WireError } from "trailgym/protocol";
 export interface AdmissionOptions {
   /** What there is room for, over all owners. */
   size: number;
-  /** What one owner may have inside. */
-  perOwner: number;
   /** Who may wait, over all owners. */
   maxQueue: number;
 }
 
+/** Who wants in. */
+export interface Owner {
+  readonly name: string;
+  /** What may be inside under this name for another one to go in. Default: as much as there is room for. */
+  readonly limit?: number | undefined;
+}
+
 /** Somebody who waits. */
 interface Waiting {
+  limit: number;
   admit(): void;
-  refuse(error: WireError): void;
+  giveUp(error: WireError): void;
   /** Told its place in the queue; 1 is next. */
   onPosition: ((position: number) => void) | undefined;
 }
@@ -26,10 +32,10 @@ interface Waiting {
 const tellMs = 100;
 
 export interface Ticket {
-  /** Resolves when the holder may go in; rejects with what {@link leave} was given while it waited. */
+  /** Resolves when the holder is inside: it calls {@link Admission.leave} once. Rejects with what {@link giveUp} was given. */
   readonly admitted: Promise<void>;
-  /** Gives up the place: outside, the wait ends with `error`; inside, the next one may go in. Again: no effect. */
-  leave(error?: WireError): void;
+  /** Gives up the place in the queue. Inside: no effect. */
+  giveUp(error: WireError): void;
 }
 
 export class Admission {
@@ -45,6 +51,10 @@ export class Admission {
     this.#options = options;
   }
 
+  get size(): number {
+    return this.#options.size;
+  }
+
   get inside(): number {
     return this.#total;
   }
@@ -53,12 +63,22 @@ export class Admission {
     return this.#waiting;
   }
 
-  /** Goes in at once if there is room and nobody waits for it. Whoever gets true calls {@link leave} once. */
-  tryEnter(owner: string): boolean {
-    // Those who wait are all behind their own owner's bound, or there would be no room.
-    if (!this.#fits(owner)) return false;
-    this.#count(owner, 1);
+  /** What one owner has inside. */
+  insideOf(owner: string): number {
+    return this.#inside.get(owner) ?? 0;
+  }
+
+  /** Goes in at once if there is room. Whoever gets true calls {@link leave} once. */
+  tryEnter({ name, limit = Infinity }: Owner): boolean {
+    // Those who wait are all behind their own owner's limit, or there would be no room.
+    if (!this.#fits(name, limit)) return false;
+    this.#count(name, 1);
     return true;
+  }
+
+  /** Goes in, whether there is room or not: it has been inside all along. */
+  takeUp(owner: string): void {
+    this.#count(owner, 1);
   }
 
   leave(owner: string): void {
@@ -70,57 +90,39 @@ export class Admission {
    * @param onPosition called with the place in the queue, at once and then again while it waits
    * @throws WireError CAPACITY when too many wait
    */
-  enter(owner: string, onPosition?: (position: number) => void): Ticket {
-    if (this.tryEnter(owner)) return this.#ticketInside(owner);
+  enter(owner: Owner, onPosition?: (position: number) => void): Ticket {
+    const { name, limit = Infinity } = owner;
+    if (this.tryEnter(owner)) return { admitted: Promise.resolve(), giveUp: () => undefined };
     if (this.#waiting >= this.#options.maxQueue) {
-      const message = `${this.#waiting} calls wait already; try again later`;
+      const message = `${this.#waiting} wait already; try again later`;
       throw WireError.of("CAPACITY", message, { retryAfterMs: 1000, position: this.#waiting + 1 });
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // Who gives up need not listen.
     promise.catch(() => undefined);
-    let inside = false;
-    const waiting: Waiting = {
-      onPosition,
-      refuse: reject,
-      admit: () => {
-        inside = true;
-        resolve();
-      },
+    const giveUp = (error: WireError) => {
+      if (!this.#unqueue(name, waiting)) return;
+      reject(error);
+      // Behind it may be one with a higher limit.
+      this.#pump();
     };
-    this.#queue(owner, waiting);
-    let left = false;
-    return {
-      admitted: promise,
-      leave: (error) => {
-        if (left) return;
-        left = true;
-        if (inside) return this.leave(owner);
-        this.#unqueue(owner, waiting);
-        waiting.refuse(error ?? WireError.of("CANCELLED", "gave up waiting", {}));
-      },
-    };
+    const waiting: Waiting = { limit, onPosition, admit: resolve, giveUp };
+    this.#queue(name, waiting);
+    return { admitted: promise, giveUp };
   }
 
-  #ticketInside(owner: string): Ticket {
-    let left = false;
-    return {
-      admitted: Promise.resolve(),
-      leave: () => {
-        if (left) return;
-        left = true;
-        this.leave(owner);
-      },
-    };
+  /** Whoever waits is told `error`. */
+  refuseAll(error: WireError): void {
+    for (const queue of [...this.#queues.values()]) for (const waiting of [...queue]) waiting.giveUp(error);
   }
 
-  #fits(owner: string): boolean {
-    return this.#total < this.#options.size && (this.#inside.get(owner) ?? 0) < this.#options.perOwner;
+  #fits(owner: string, limit: number): boolean {
+    return this.#total < this.#options.size && this.insideOf(owner) < limit;
   }
 
   #count(owner: string, change: 1 | -1): void {
     this.#total += change;
-    const inside = (this.#inside.get(owner) ?? 0) + change;
+    const inside = this.insideOf(owner) + change;
     if (inside === 0) this.#inside.delete(owner);
     else this.#inside.set(owner, inside);
   }
@@ -130,43 +132,52 @@ export class Admission {
     if (queue === undefined) this.#queues.set(owner, (queue = new Set()));
     queue.add(waiting);
     this.#waiting++;
-    waiting.onPosition?.(this.#positionBehind(queue.size - 1));
+    waiting.onPosition?.(this.#positionOf(owner, queue.size - 1));
     this.#telling ??= setInterval(() => this.#tellPositions(), tellMs).unref();
   }
 
-  #unqueue(owner: string, waiting: Waiting): void {
+  /** @returns whether it was there */
+  #unqueue(owner: string, waiting: Waiting): boolean {
     const queue = this.#queues.get(owner);
-    if (queue?.delete(waiting) !== true) return;
+    if (queue?.delete(waiting) !== true) return false;
     this.#waiting--;
     if (queue.size === 0) this.#queues.delete(owner);
-    if (this.#waiting > 0) return;
-    clearInterval(this.#telling);
-    this.#telling = undefined;
+    if (this.#waiting === 0) {
+      clearInterval(this.#telling);
+      this.#telling = undefined;
+    }
+    return true;
   }
 
   /** Lets in who is next: the owner whose turn is longest ago, its oldest first. */
   #pump(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
-      const [owner, queue] = next;
-      const [waiting] = queue;
-      this.#unqueue(owner, waiting as Waiting);
+      const { owner, waiting } = next;
+      const queue = this.#queues.get(owner);
+      this.#unqueue(owner, waiting);
       // To the end of the line of owners.
-      if (this.#queues.delete(owner)) this.#queues.set(owner, queue);
+      if (queue !== undefined && this.#queues.delete(owner)) this.#queues.set(owner, queue);
       this.#count(owner, 1);
-      (waiting as Waiting).admit();
+      waiting.admit();
     }
   }
 
-  #next(): [string, Set<Waiting>] | undefined {
+  #next(): { owner: string; waiting: Waiting } | undefined {
     if (this.#total >= this.#options.size) return undefined;
-    for (const line of this.#queues) if (this.#fits(line[0])) return line;
+    for (const [owner, [waiting]] of this.#queues) {
+      if (waiting !== undefined && this.#fits(owner, waiting.limit)) return { owner, waiting };
+    }
     return undefined;
   }
 
-  /** The place of one that has `ahead` of its own owner's before it: each other owner has as many turns before that. */
-  #positionBehind(ahead: number): number {
+  /** The place of one of `owner`'s that has `ahead` of them before it: whose turn comes first has one more before it. */
+  #positionOf(owner: string, ahead: number): number {
     let position = 1;
-    for (const queue of this.#queues.values()) position += Math.min(queue.size, ahead);
+    let turns = ahead + 1;
+    for (const [name, queue] of this.#queues) {
+      if (name === owner) turns = ahead;
+      position += Math.min(queue.size, turns);
+    }
     return position;
   }
 

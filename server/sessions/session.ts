@@ -4,6 +4,7 @@ import { canonicalJson, type Json, WireError } from "trailgym/protocol";
 import type { EndReason, Episode, Journal, Lease, SessionRecord, SessionSettings } from "../journal/journal.ts";
 import type { Metrics } from "../metrics.ts";
 import type { HostedEnv, Registry } from "../registry.ts";
+import type { Admission, Owner } from "./admission.ts";
 import { type Lent, Trial } from "./trial.ts";
 
 /** JSON that is already text: stored and sent as it is, so that a retry gets the same bytes. */
@@ -16,6 +17,10 @@ export class JsonText {
 
 /** Somebody who waits for a call: a request on a socket. */
 export interface Waiter {
+  /** Trials that may run at once under its principal's name for this one to begin. Default: as many as the server runs. */
+  readonly maxTrials?: number | undefined;
+  /** The call has to wait for its turn. @param position 1 is next */
+  queued(position: number): void;
   progress(fraction: number, message: string | undefined): void;
   /** Set while the call runs; the waiter calls it when its client no longer wants the answer. */
   onCancel: (() => void) | undefined;
@@ -51,9 +56,10 @@ export interface Outcome {
 
 interface Running {
   key: string;
-  /** Of its first trial. One deadline is for all trials of the call: a step's, and that of the reset that follows it. */
+  /** One deadline is for all of the call: its time in the queue, a step's trial, and that of the reset that follows it. */
   startedAt: number | undefined;
-  trial: Trial | undefined;
+  /** What ends when nobody wants the call any more: its place in the queue, then its trial. */
+  work: { end(error: WireError): void } | undefined;
   /** The trial is over and its value is being journaled: too late to cancel. */
   committing: boolean;
   /** Those whose clients want the answer. */
@@ -68,6 +74,8 @@ export interface SessionParts {
   journal: Journal;
   lent: Lent;
   metrics: Metrics;
+  /** Who may run a trial now. */
+  trials: Admission;
   maxMessageBytes: number;
   now: () => number;
 }
@@ -165,7 +173,7 @@ export class Session {
   /** Ends a running trial, unless its value is being journaled. The session takes no call after this. */
   close(reason: EndReason | "shutdown"): void {
     this.#ended = reason;
-    this.#running?.trial?.end(closed());
+    this.#running?.work?.end(closed());
   }
 
   async #stored(seq: number, key: string): Promise<JsonText> {
@@ -180,7 +188,7 @@ export class Session {
     const running: Running = {
       key: call.key,
       startedAt: undefined,
-      trial: undefined,
+      work: undefined,
       committing: false,
       // From the start: the first report of a trial comes before anybody could join.
       waiters: new Set([waiter]),
@@ -188,7 +196,7 @@ export class Session {
       outcome: undefined as never,
     };
     this.#running = running;
-    running.outcome = this.#run(call, running);
+    running.outcome = this.#run(call, running, waiter.maxTrials);
     return this.#join(running, waiter);
   }
 
@@ -200,18 +208,16 @@ export class Session {
       running.waiters.delete(waiter);
       if (running.committing || running.waiters.size > 0) return;
       running.cancelled ??= cancelled("cancelled by the client");
-      running.trial?.end(running.cancelled);
+      running.work?.end(running.cancelled);
     };
     return running.outcome;
   }
 
-  async #run(call: Call, running: Running): Promise<JsonText> {
+  async #run(call: Call, running: Running, maxTrials: number | undefined): Promise<JsonText> {
     const { metrics, journal } = this.#parts;
     const started = performance.now();
     try {
-      const { episode, result, ended } = await call.run((seed, index, task) =>
-        this.#begin(call, running, seed, index, task),
-      );
+      const { episode, result, ended } = await this.#inTurn(call, running, maxTrials);
       // A synchronous trial is over before a cancel or close that came with it can end it: nobody wants its value any more.
       if (this.#ended !== undefined) throw closed();
       if (running.cancelled !== undefined) throw running.cancelled;
@@ -240,6 +246,41 @@ export class Session {
     }
   }
 
+  /** @throws WireError CAPACITY when too many wait; DEADLINE, CANCELLED, also while it waits */
+  async #inTurn(call: Call, running: Running, limit: number | undefined): Promise<Outcome> {
+    const { trials } = this.#parts;
+    const owner = { name: this.principal, limit };
+    if (!trials.tryEnter(owner)) await this.#queue(call, running, owner);
+    try {
+      return await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
+    } finally {
+      trials.leave(this.principal);
+    }
+  }
+
+  async #queue(call: Call, running: Running, owner: Owner): Promise<void> {
+    const timeoutMs = this.#timeoutOf(call);
+    const ticket = this.#parts.trials.enter(owner, (position) => {
+      for (const waiter of running.waiters) waiter.queued(position);
+    });
+    running.startedAt = performance.now();
+    running.work = { end: (error) => ticket.giveUp(error) };
+    const late = WireError.of("DEADLINE", `its turn did not come within ${timeoutMs} ms; nothing was run`, {
+      timeoutMs,
+    });
+    const timer = setTimeout(() => ticket.giveUp(late), timeoutMs);
+    try {
+      await ticket.admitted;
+    } finally {
+      clearTimeout(timer);
+      running.work = undefined;
+    }
+  }
+
+  #timeoutOf({ timeoutMs }: Call): number {
+    return timeoutMs ?? this.settings.stepTimeoutMs;
+  }
+
   #assertFits(text: string): void {
     const limit = this.#parts.maxMessageBytes;
     // No UTF-16 unit takes more than three bytes.
@@ -258,7 +299,7 @@ export class Session {
         index,
         task: task === null ? undefined : env.tasks?.get(task),
         needs: env.definition.needs ?? [],
-        timeoutMs: call.timeoutMs ?? this.settings.stepTimeoutMs,
+        timeoutMs: this.#timeoutOf(call),
         startedAt: (running.startedAt ??= performance.now()),
         onProgress: (fraction, message) => {
           for (const waiter of running.waiters) waiter.progress(fraction, message);
@@ -266,7 +307,7 @@ export class Session {
       },
       lent,
     );
-    running.trial = trial;
+    running.work = trial;
     if (this.#ended !== undefined) trial.end(closed());
     if (running.cancelled !== undefined) trial.end(running.cancelled);
     return trial;

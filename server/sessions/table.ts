@@ -16,7 +16,8 @@ import type {
 import type { Metrics } from "../metrics.ts";
 import type { Principal } from "../principals.ts";
 import type { Registry } from "../registry.ts";
-import { Session, type SessionParts, unknown } from "./session.ts";
+import type { Admission } from "./admission.ts";
+import { Session, type SessionParts, unknown, type Waiter } from "./session.ts";
 import type { Lent } from "./trial.ts";
 
 export interface TableParts {
@@ -24,7 +25,12 @@ export interface TableParts {
   journal: Journal;
   lent: Lent;
   metrics: Metrics;
-  maxSessions: number;
+  /** Who may have another session. */
+  admission: Admission;
+  /** Who may run a trial now. */
+  trials: Admission;
+  /** How long one may wait for room for a session. */
+  queueMs: number;
   maxMessageBytes: number;
   now: () => number;
   /** Milliseconds since 1970. Default the system's. */
@@ -43,8 +49,6 @@ export class SessionTable {
   readonly #sessionParts: SessionParts;
   readonly #wallNow: () => number;
   readonly #open = new Map<string, Session>();
-  /** How many of them each principal has; without entry none. */
-  readonly #owned = new Map<string, number>();
   /** Sessions that are over, and that the journal could not be told of yet. */
   readonly #unended = new Map<string, { principal: string; reason: EndReason }>();
 
@@ -71,39 +75,54 @@ export class SessionTable {
         const session = new Session({ id, principal, env, settings }, this.#sessionParts);
         session.savedLease = lease;
         session.lastUsed = this.#leaseStart(lease);
-        this.#add(session);
+        this.#open.set(id, session);
+        this.#parts.admission.takeUp(principal);
       }
       after = next;
       more = next !== undefined;
     }
   }
 
-  /** @param episode makes the value that it begins with. @throws WireError UNKNOWN_ENV, CAPACITY, QUOTA */
-  async create(owner: Owner, env: string, settings: SessionSettings, episode?: () => Episode): Promise<Session> {
+  /**
+   * @param waiter waits for room where there is none, until it cancels or is gone
+   * @throws WireError UNKNOWN_ENV, CAPACITY, QUOTA
+   */
+  async create(owner: Owner, env: string, settings: SessionSettings, waiter?: Waiter): Promise<Session> {
     this.#parts.registry.get(env);
-    this.#assertRoom(1, owner);
-    const principal = owner.name;
-    const record: SessionRecord = { id: `s-${randomUUID()}`, principal, env, settings, seq: 0, episode: episode?.() };
-    const session = new Session(record, this.#sessionParts);
-    this.#add(session);
-    try {
-      await this.#parts.journal.open(record);
-    } catch (error) {
-      this.#remove(session);
-      throw error;
-    }
-    return session;
+    await this.#enter(owner, waiter);
+    return this.#opened(owner, env, settings, undefined);
   }
 
-  /** All of them or none. @throws WireError UNKNOWN_ENV, CAPACITY, QUOTA */
-  async createMany(count: number, ...what: Parameters<SessionTable["create"]>): Promise<Session[]> {
-    this.#assertRoom(count, what[0]);
-    const made = await Promise.allSettled(Array.from({ length: count }, () => this.create(...what)));
+  /**
+   * All of them or none; there is room now, or there is none.
+   * @param episode makes the value that each begins with
+   * @throws WireError UNKNOWN_ENV, CAPACITY, QUOTA
+   */
+  async createMany(
+    count: number,
+    owner: Owner,
+    env: string,
+    settings: SessionSettings,
+    episode: () => Episode,
+  ): Promise<Session[]> {
+    this.#parts.registry.get(env);
+    this.#assertRoom(count, owner);
+    const made = await Promise.allSettled(
+      Array.from({ length: count }, () => {
+        this.#parts.admission.takeUp(owner.name);
+        return this.#opened(owner, env, settings, episode());
+      }),
+    );
     const sessions = made.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     const failed = made.find((each) => each.status === "rejected");
     if (failed === undefined) return sessions;
     await Promise.all(sessions.map((session) => this.end(session, "closed")));
     throw failed.reason;
+  }
+
+  /** Nobody gets another session by waiting. */
+  refuseWaiting(error: WireError): void {
+    this.#parts.admission.refuseAll(error);
   }
 
   /**
@@ -167,28 +186,63 @@ export class SessionTable {
     await Promise.all([...this.#unended].map(([id, { reason }]) => this.#tell(id, reason)));
   }
 
-  #add(session: Session): void {
+  /** For one that has been let in. */
+  async #opened(owner: Owner, env: string, settings: SessionSettings, episode: Episode | undefined): Promise<Session> {
+    const record: SessionRecord = { id: `s-${randomUUID()}`, principal: owner.name, env, settings, seq: 0, episode };
+    const session = new Session(record, this.#sessionParts);
     this.#open.set(session.id, session);
-    this.#owned.set(session.principal, (this.#owned.get(session.principal) ?? 0) + 1);
+    try {
+      await this.#parts.journal.open(record);
+    } catch (error) {
+      this.#remove(session);
+      throw error;
+    }
+    return session;
   }
 
   /** @returns whether it was there */
   #remove({ id, principal }: Session): boolean {
     if (!this.#open.delete(id)) return false;
-    const left = (this.#owned.get(principal) ?? 0) - 1;
-    if (left > 0) this.#owned.set(principal, left);
-    else this.#owned.delete(principal);
+    this.#parts.admission.leave(principal);
     return true;
   }
 
+  async #enter(owner: Owner, waiter: Waiter | undefined): Promise<void> {
+    const { admission, queueMs } = this.#parts;
+    const { name, maxSessions: limit } = owner;
+    if (admission.tryEnter({ name, limit })) return;
+    this.#assertQuota(1, owner);
+    if (waiter === undefined) throw this.#full();
+    const ticket = admission.enter({ name, limit }, (position) => waiter.queued(position));
+    const timer = setTimeout(() => ticket.giveUp(this.#full()), queueMs);
+    waiter.onCancel = () => ticket.giveUp(WireError.of("CANCELLED", "cancelled by the client", {}));
+    // It would not learn which session it got.
+    waiter.onGone = waiter.onCancel;
+    try {
+      await ticket.admitted;
+    } finally {
+      clearTimeout(timer);
+      waiter.onCancel = waiter.onGone = undefined;
+    }
+  }
+
   /** For `count` more sessions. @throws WireError CAPACITY, QUOTA */
-  #assertRoom(count: number, { name, maxSessions: limit = Infinity }: Owner): void {
-    const { maxSessions } = this.#parts;
-    const owned = this.#owned.get(name) ?? 0;
-    const told = (open: number, most: number) => `${open} of ${most} sessions are open; close some or try again later`;
-    if (owned + count > limit) throw WireError.of("QUOTA", `yours: ${told(owned, limit)}`, { retryAfterMs, limit });
-    if (this.#open.size + count <= maxSessions) return;
-    throw WireError.of("CAPACITY", told(this.#open.size, maxSessions), { retryAfterMs });
+  #assertRoom(count: number, owner: Owner): void {
+    this.#assertQuota(count, owner);
+    const { admission } = this.#parts;
+    if (admission.inside + count > admission.size) throw this.#full();
+  }
+
+  /** Only its owner can make room, so that nobody waits for it. @throws WireError QUOTA */
+  #assertQuota(count: number, { name, maxSessions: limit = Infinity }: Owner): void {
+    const owned = this.#parts.admission.insideOf(name);
+    if (owned + count <= limit) return;
+    throw WireError.of("QUOTA", `yours: ${told(owned, limit)}`, { retryAfterMs, limit });
+  }
+
+  #full(): WireError {
+    const { inside, size, waiting } = this.#parts.admission;
+    return WireError.of("CAPACITY", told(inside, size), { retryAfterMs, position: waiting + 1 });
   }
 
   async #tell(id: string, reason: EndReason): Promise<void> {
@@ -223,6 +277,10 @@ export class SessionTable {
 function isNews(lease: Lease, saved: Lease | undefined): boolean {
   if (lease.held !== saved?.held) return true;
   return !lease.held && Math.abs(lease.usedAt - saved.usedAt) > 500;
+}
+
+function told(open: number, most: number): string {
+  return `${open} of ${most} sessions are open; close some or try again later`;
 }
 
 function forbidden({ role }: Principal): WireError {

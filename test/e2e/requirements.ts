@@ -195,6 +195,26 @@ const wireRequirements = {
     promise: "a full server says CAPACITY and when to try again, and never opens more than its cap",
     source: "wire.md Errors; complaints #17, 5.5",
   },
+  "admission/turns": {
+    promise: "where trials must wait, principals take turns, and each is told its place",
+    source: "wire.md $/progress; complaints #12, #17, 5.5",
+  },
+  "admission/deadline-and-cancel": {
+    promise: "a call that waits can be cancelled, closed, or run out of time: nothing was run, and its session goes on",
+    source: "wire.md; complaints #5, #6, 5.4",
+  },
+  "admission/quota": {
+    promise: "a principal at its own limit of running trials waits, and delays nobody else",
+    source: "complaint 5.5",
+  },
+  "admission/sessions-wait": {
+    promise: "env/make waits for room in turn, and whoever is gone meanwhile gets no session",
+    source: "wire.md env/make; complaints #8, #10, #11, 5.5",
+  },
+  "admission/bytes": {
+    promise: "requests under way are bounded, over all and for each principal, and what is refused may be sent again",
+    source: "architecture.md §5; complaint 5.5",
+  },
   "close/idempotent": {
     promise: "closing a session again gives the same answer, from any socket",
     source: "wire.md Methods; complaints #16, #22",

@@ -128,6 +128,7 @@ class AsyncClient(AsyncAgentClient):
         step_timeout_ms: int | None = None,
         autoreset: Autoreset | None = None,
         digest: Literal["step", "end"] | None = None,
+        wait: bool | None = None,
         retry_capacity: bool = False,
         on_progress: ProgressListener | None = None,
     ) -> AsyncSession:
@@ -136,12 +137,13 @@ class AsyncClient(AsyncAgentClient):
         `options`: the environment's, for every reset of the session. `lease_ms`: 1000 to 7 days; a session that nobody
         calls or holds for this long is closed. `step_timeout_ms`: deadline of each reset, step and restore, 1 to
         86 400 000. `autoreset`: what happens after an episode's end; default `disabled`: a step is RESET_NEEDED. `digest`:
-        `end` for a `state_digest` only at reset and at the episode's end. `retry_capacity`: on CAPACITY, wait as long as
-        the server says and ask again.
+        `end` for a `state_digest` only at reset and at the episode's end. `wait`: where the server is full, False has
+        CapacityError at once; by default the call waits in its queue for as long as the server allows. `retry_capacity`:
+        on CAPACITY, wait as long as the server says and ask again.
 
         Raises UnknownEnvError (with `suggestions`), CapacityError, QuotaError, SandboxUnavailableError; ConnectionLost
         when the socket broke before the answer: a session may have been made, which its lease closes."""
-        params = _make_params(env_id, options, lease_ms, step_timeout_ms, autoreset, digest)
+        params = _make_params(env_id, options, lease_ms, step_timeout_ms, autoreset, digest, wait)
         return await when_there_is_room(retry_capacity, lambda: self._made(self._make(params, None, on_progress)))
 
     async def attach(self, session: str) -> AsyncSession:
@@ -162,10 +164,11 @@ class AsyncClient(AsyncAgentClient):
         digest: Literal["step", "end"] | None = None,
         retry_capacity: bool = False,
     ) -> AsyncVectorEnv:
-        """`n` sessions of one environment, stepped together. All are made, or none."""
+        """`n` sessions of one environment, stepped together. All are made, or none; they do not wait in a queue."""
         if n < 1:
             raise ValueError(f"a vector has 1 or more environments, not {n}")
-        params = _make_params(env_id, options, lease_ms, step_timeout_ms, autoreset, digest)
+        # Two vectors that wait for each other's sessions would wait for ever.
+        params = _make_params(env_id, options, lease_ms, step_timeout_ms, autoreset, digest, wait=False)
         batch = self._connection.batch()
         calls = [self._make(params, batch) for _ in range(n)]
         await self._connection.settled_together(batch)
@@ -252,6 +255,7 @@ def _make_params(
     step_timeout_ms: int | None,
     autoreset: Autoreset | None,
     digest: str | None,
+    wait: bool | None,
 ) -> dict[str, Any]:
     params = {
         "env": env,
@@ -260,6 +264,7 @@ def _make_params(
         "stepTimeoutMs": step_timeout_ms,
         "autoreset": autoreset,
         "digest": digest,
+        "wait": wait,
     }
     return {key: value for key, value in params.items() if value is not None}
 

@@ -114,8 +114,6 @@ class PingResult(Result):
     """Answers at once: for peers whose sockets cannot ping by themselves, as those of browsers."""
 
 
-
-
 class PingParams(TypedDict):
     pass
 
@@ -174,6 +172,8 @@ class EnvMakeParams(TypedDict):
     stepTimeoutMs: NotRequired[int]
     """deadline of each reset, step and restore"""
     autoreset: NotRequired[Autoreset]
+    wait: NotRequired[bool]
+    """when the server is full: wait in its queue (default; `$/progress` tells the position), or have CAPACITY at once"""
     digest: NotRequired[Literal["step", "end"]]
     """`end`: `stateDigest` only at reset and at the episode's end"""
 

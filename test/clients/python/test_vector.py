@@ -21,7 +21,7 @@ async def test_a_vector_makes_resets_and_steps_its_sessions_with_one_frame_each(
         assert step.errors == [None] * 4
         for method in ("env/make", "env/reset", "env/step"):
             assert [request.frame for request in server.of(method)] == [4, 4, 4, 4]
-        assert server.of("env/make")[0].params == {"env": "e-v1", "autoreset": "sameStep"}
+        assert server.of("env/make")[0].params == {"env": "e-v1", "wait": False, "autoreset": "sameStep"}
 
 
 async def test_frames_are_split_at_the_servers_max_batch_and_at_its_max_message_bytes(server: Scripted) -> None:

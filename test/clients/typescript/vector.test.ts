@@ -16,7 +16,7 @@ test("a vector makes, resets and steps its sessions with one frame each", async 
   for (const method of ["env/make", "env/reset", "env/step"]) {
     expect(server.of(method).map(({ frame }) => frame)).toEqual([4, 4, 4, 4]);
   }
-  expect(server.of("env/make")[0]?.params).toEqual({ env: "e-v1", autoreset: "sameStep" });
+  expect(server.of("env/make")[0]?.params).toEqual({ env: "e-v1", wait: false, autoreset: "sameStep" });
 });
 
 test("frames are split at the server's maxBatch and at its maxMessageBytes", async () => {

@@ -207,7 +207,7 @@ test("sessions of before count for the cap", async () => {
   await server.restart("crash");
   const back = await server.wire();
   expect(server.current.server.sessions).toBe(3);
-  expect(await back.fails("env/make", { env: "countdown-v1" })).toMatchObject(named("CAPACITY"));
+  expect(await back.fails("env/make", { env: "countdown-v1", wait: false })).toMatchObject(named("CAPACITY"));
   await back.call("env/close", { session: sessions[0] as string });
   expect(await back.call("env/make", { env: "countdown-v1" })).toHaveProperty("session");
 });

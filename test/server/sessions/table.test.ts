@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { createLog, createRegistry, memoryJournal } from "trailgym/server";
 import { Connection } from "../../../server/connection.ts";
 import { Metrics } from "../../../server/metrics.ts";
+import { Admission } from "../../../server/sessions/admission.ts";
 import { SessionTable } from "../../../server/sessions/table.ts";
 import { verifies } from "../../e2e/verifies.ts";
 import { countdown } from "../../resources/envs.ts";
@@ -15,7 +16,7 @@ import { named } from "../../resources/wire.ts";
 verifies("capacity/named", async () => {
   await using server = await serverResource({ envs: [countdown], config: { maxSessions: 2 } });
   const wire = await server.wire();
-  const made = await wire.batch([1, 2, 3, 4].map(() => ["env/make", { env: "countdown-v1" }] as const));
+  const made = await wire.batch([1, 2, 3, 4].map(() => ["env/make", { env: "countdown-v1", wait: false }] as const));
   expect(made.map(({ error }) => error?.data?.name)).toEqual([undefined, undefined, "CAPACITY", "CAPACITY"]);
   expect(made[3]?.error?.data).toMatchObject({ retryable: true, retryAfterMs: expect.any(Number) as number });
   expect(server.server.sessions).toBe(2);
@@ -100,7 +101,8 @@ test("a socket keeps nothing of the sessions that it saw end", async () => {
     log: createLog("silent"),
   };
   const registry = await createRegistry([countdown]);
-  const limits = { maxSessions: 10, maxMessageBytes: 1000 };
+  const room = () => new Admission({ size: 10, maxQueue: 10 });
+  const limits = { admission: room(), trials: room(), queueMs: 1000, maxMessageBytes: 1000 };
   const table = new SessionTable({ registry, journal, lent, metrics: new Metrics(), ...limits, now: () => 0 });
   const connection = new Connection(() => undefined);
   const settings = { options: {}, leaseMs: 1000, stepTimeoutMs: 1000, autoreset: "disabled", digest: "step" } as const;

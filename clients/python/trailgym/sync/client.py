@@ -102,6 +102,7 @@ class Client(AgentClient):
         step_timeout_ms: int | None = None,
         autoreset: Autoreset | None = None,
         digest: Literal["step", "end"] | None = None,
+        wait: bool | None = None,
         retry_capacity: bool = False,
         on_progress: ProgressListener | None = None,
     ) -> Session:
@@ -112,6 +113,7 @@ class Client(AgentClient):
             step_timeout_ms=step_timeout_ms,
             autoreset=autoreset,
             digest=digest,
+            wait=wait,
             retry_capacity=retry_capacity,
             on_progress=on_progress,
         )
