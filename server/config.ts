@@ -76,6 +76,8 @@ export interface ServerConfig {
   initializeMs: number;
   /** How long a shutdown waits for running trials. */
   graceMs: number;
+  /** How long a shutdown then waits for interpreters and the journal to close. */
+  disposeMs: number;
 }
 
 export const defaults: ServerConfig = {
@@ -106,4 +108,5 @@ export const defaults: ServerConfig = {
   heartbeatMs: 30_000,
   initializeMs: 10_000,
   graceMs: 5_000,
+  disposeMs: 10_000,
 };

@@ -2,6 +2,7 @@
 
 import type { Principal } from "./principals.ts";
 import type { Holder, Session, Waiter } from "./sessions/session.ts";
+import type { TraceParent } from "./tracing.ts";
 
 export type RequestId = string | number | null;
 
@@ -13,6 +14,8 @@ export class Connection implements Holder {
   readonly bearer: string | undefined;
   /** Set by `initialize`. */
   principal: Principal | undefined;
+  /** Set by `initialize`, where the client told it. */
+  trace: TraceParent | undefined;
   /** Calls that run: each of a batch counts. */
   calls = 0;
   readonly running = new Map<RequestId, Request>();
@@ -70,6 +73,10 @@ export class Request implements Waiter {
 
   get maxTrials(): number | undefined {
     return this.#connection.principal?.maxTrials;
+  }
+
+  get trace(): TraceParent | undefined {
+    return this.#connection.trace;
   }
 
   queued(position: number): void {

@@ -14,6 +14,7 @@ import { branch, observed, resetCall, restoreCall, stepCall } from "./sessions/c
 import { JsonText, type Session, type Waiter } from "./sessions/session.ts";
 import type { SessionTable } from "./sessions/table.ts";
 import { parseOptions } from "./sessions/transaction.ts";
+import { parseTraceparent } from "./tracing.ts";
 
 export interface HandlerContext {
   connection: Connection;
@@ -38,7 +39,7 @@ export interface HandlerParts {
 export function createHandlers({ config, instance, version, registry, table, journal }: HandlerParts): Handlers {
   const document = new JsonText(JSON.stringify(openrpc()));
   return {
-    initialize({ protocolVersions: offered, token }, { connection }) {
+    initialize({ protocolVersions: offered, token, traceparent }, { connection }) {
       if (connection.principal !== undefined) throw WireError.of("INVALID_REQUEST", "this socket is initialized", {});
       const protocolVersion = protocolVersions.find((known) => offered.includes(known));
       if (protocolVersion === undefined) {
@@ -46,6 +47,7 @@ export function createHandlers({ config, instance, version, registry, table, jou
         throw WireError.of("UNSUPPORTED_VERSION", `this server speaks ${supported.join(", ")}`, { supported });
       }
       connection.principal = authenticate(config.tokens, token ?? connection.bearer);
+      if (traceparent !== undefined) connection.trace = parseTraceparent(traceparent);
       const { maxMessageBytes, maxBatch, maxSessions, stepTimeoutMs, leaseMs } = config;
       return {
         protocolVersion,

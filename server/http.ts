@@ -6,13 +6,13 @@ import { openrpc } from "trailgym/protocol";
 export interface HttpParts {
   /** Prometheus text. */
   metrics: () => Promise<string>;
-  /** Whether new sessions are taken. */
-  ready: () => boolean;
+  /** Why no new sessions are taken, if so. */
+  unready: () => string | undefined;
 }
 
 export function createHttp({
   metrics,
-  ready,
+  unready,
 }: HttpParts): (request: IncomingMessage, response: ServerResponse) => void {
   const document = JSON.stringify(openrpc());
   return (request, response) => {
@@ -26,7 +26,7 @@ export function createHttp({
       case "/healthz":
         return reply(200, "text/plain", "ok\n");
       case "/readyz":
-        return ready() ? reply(200, "text/plain", "ok\n") : reply(503, "text/plain", "draining\n");
+        return reply(unready() === undefined ? 200 : 503, "text/plain", `${unready() ?? "ok"}\n`);
       case "/metrics":
         return void metrics().then((text) => reply(200, "text/plain; version=0.0.4", text));
       case "/openrpc.json":

@@ -18,4 +18,5 @@ export { createLog } from "./log.ts";
 export { createModel, type LentModel, type ModelConfig } from "./models/model.ts";
 export { createRegistry, type HostedEnv, type Registry } from "./registry.ts";
 export { createServer, type Server, type ServerParts } from "./server.ts";
+export { openTelemetry, type Tracer } from "./tracing.ts";
 export { createInterpreters } from "./sandboxes/interpreters.ts";

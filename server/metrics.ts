@@ -64,6 +64,19 @@ export class Metrics {
     });
   }
 
+  /** One for each value of a label, as {@link gauge}. */
+  gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void {
+    new Gauge({
+      name: `trailgym_${name}`,
+      help,
+      labelNames: [label],
+      registers: [this.#registry],
+      collect() {
+        for (const [value, number] of Object.entries(read())) this.set({ [label]: value }, number);
+      },
+    });
+  }
+
   text(): Promise<string> {
     return this.#registry.metrics();
   }

@@ -22,10 +22,13 @@ import { Metrics } from "./metrics.ts";
 import type { Registry } from "./registry.ts";
 import { Admission } from "./sessions/admission.ts";
 import { type ReferencePlay, referencePlay, type ReferenceStart } from "./sessions/reference.ts";
+import type { Interpreters } from "./sandboxes/interpreters.ts";
+import type { PoolUse } from "./sandboxes/pool.ts";
 import { startReaper } from "./sessions/reaper.ts";
 import { SessionTable } from "./sessions/table.ts";
 import type { Lent } from "./sessions/trial.ts";
 import { serveSocket } from "./socket.ts";
+import type { Tracer } from "./tracing.ts";
 
 export interface ServerParts {
   registry: Registry;
@@ -33,10 +36,12 @@ export interface ServerParts {
   /** Owned by the server from here on. Default: what the config says. */
   journal?: Journal;
   /** What environments may be lent; owned by the server from here on. */
-  interpreters: Pick<Lent, "interpreter"> & AsyncDisposable;
+  interpreters: Pick<Lent, "interpreter"> & Partial<Pick<Interpreters, "use">> & AsyncDisposable;
   /** A model to lend; owned by the server from here on. */
   model?: (Model & AsyncDisposable) | undefined;
   log?: Logger;
+  /** Told of each reset, step and restore. */
+  tracer?: Tracer | undefined;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
   /** Milliseconds since 1970: leases of sessions that outlive the server go by it. */
@@ -74,7 +79,7 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   const admission = new Admission({ size: config.maxSessions, maxQueue });
   const trials = new Admission({ size: config.maxTrials, maxQueue });
   const inFlight = new InFlight(config.maxInFlightBytes);
-  const parties = { registry, journal, lent, metrics, admission, trials };
+  const parties = { registry, journal, lent, metrics, admission, trials, tracer: parts.tracer };
   const table = new SessionTable({ ...parties, queueMs, maxMessageBytes, now, wallNow });
   let draining = false;
 
@@ -105,10 +110,11 @@ export async function createServer(parts: ServerParts): Promise<Server> {
   metrics.gauge("trials", "Resets and steps that run.", () => trials.inside);
   metrics.gauge("trials_waiting", "Resets and steps that wait for their turn.", () => trials.waiting);
   metrics.gauge("in_flight_bytes", "Requests under way.", () => inFlight.bytes);
+  watchInterpreters(metrics, interpreters);
   metrics.gauge("sockets", "Connected sockets.", () => sockets.clients.size);
   const answer = createHttp({
     metrics: () => metrics.text(),
-    ready: () => !draining,
+    unready: () => (draining ? "draining" : journal.failing ? "the journal takes no commits" : undefined),
   });
   const http = config.tls === undefined ? createHttpServer(answer) : createHttpsServer(config.tls, answer);
   http.on("upgrade", (request, socket, head) => {
@@ -153,8 +159,30 @@ export async function createServer(parts: ServerParts): Promise<Server> {
     for (const socket of sockets.clients) socket.terminate();
     http.closeAllConnections();
     await closed;
-    await owned.disposeAsync();
+    // What does not end by itself ends with the process.
+    await within(owned.disposeAsync(), config.disposeMs, () => log.error("the server's parts did not end in time"));
   }
+}
+
+async function within(work: Promise<void>, timeoutMs: number, late: () => void): Promise<void> {
+  using timers = new DisposableStack();
+  const over = new Promise<void>((resolve) => {
+    const timer = setTimeout(() => {
+      late();
+      resolve();
+    }, timeoutMs);
+    timers.defer(() => clearTimeout(timer));
+  });
+  await Promise.race([work, over]);
+}
+
+function watchInterpreters(metrics: Metrics, { use }: ServerParts["interpreters"]): void {
+  if (use === undefined) return;
+  const each = (what: keyof PoolUse) => () =>
+    Object.fromEntries(Object.entries(use()).map(([language, pool]) => [language, pool[what]]));
+  metrics.gauges("interpreter_processes", "Processes for untrusted code.", "language", each("processes"));
+  metrics.gauges("interpreter_busy", "Those of them that run a call.", "language", each("busy"));
+  metrics.gauges("interpreter_waiting", "Calls that wait for such a process.", "language", each("waiting"));
 }
 
 async function openJournal(config: ServerConfig, log: Logger): Promise<Journal> {

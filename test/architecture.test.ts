@@ -76,6 +76,7 @@ const grants: Record<string, readonly string[]> = {
   "server/journal/sqlite": ["better-sqlite3"],
   "server/sandboxes/isolate": ["acorn", "eslint-scope", "isolated-vm"],
   "server/sandboxes/pyodide": ["pyodide"],
+  "server/tracing.ts": ["@opentelemetry/api"],
   // An environment's file in a thread of its own.
   "server/hosts/thread.ts": ["computed"],
   "clients/cli/journal/parquet.ts": ["hyparquet-writer"],
@@ -272,6 +273,7 @@ describe("package.json", () => {
   const manifest = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8")) as {
     exports: Record<string, string>;
     dependencies: Record<string, string>;
+    peerDependencies: Record<string, string>;
   };
 
   test("exports the layers' doors and nothing else", () => {
@@ -283,7 +285,9 @@ describe("package.json", () => {
   test("has each dependency for a folder of the table, and each package of the table as a dependency", () => {
     const tabled = [...Object.values(layers).flatMap((layer) => layer.packages), ...Object.values(grants).flat()];
     const packages = tabled.filter((name) => !/^(node:|computed$|envs$)/.test(name));
-    expect([...new Set(packages)].toSorted()).toEqual(Object.keys(manifest.dependencies).toSorted());
+    // Peers are what an operator may add.
+    const given = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
+    expect([...new Set(packages)].toSorted()).toEqual(given.toSorted());
   });
 });
 

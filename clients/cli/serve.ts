@@ -9,7 +9,10 @@ export async function serve(io: Io, options: ServeOptions): Promise<void> {
   const { signal } = io;
   const config = await serverConfig(options);
   if (options.attest === true) await (await import("./attest.ts")).attest(io, options);
-  await using composed = await compose(options, config, options.interpreters);
+  await using composed = await compose(options, config, {
+    processes: options.interpreters,
+    openTelemetry: options.openTelemetry,
+  });
   const { server, envs } = composed;
   const { url, instance } = server;
   if (options.json === true) printJson(io, { url, instance }, 0);

@@ -46,6 +46,7 @@ export interface ServeOptions extends SourceOptions {
   memory?: boolean;
   sync?: ServerConfig["sync"];
   interpreters?: number;
+  openTelemetry?: boolean;
   attest?: boolean;
   json?: boolean;
 }

@@ -12,6 +12,11 @@ export const initialize = method({
     protocolVersions: z.array(z.string().max(64)).min(1).max(64).describe("versions the client speaks, best first"),
     client: z.strictObject({ name: z.string().max(256), version: z.string().max(64) }),
     token: z.string().max(4096).optional(),
+    traceparent: z
+      .string()
+      .regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/, "a W3C traceparent of version 00")
+      .optional()
+      .describe("trace and span that this socket's calls belong to, as in W3C Trace Context"),
   }),
   result: z.looseObject({
     protocolVersion: z.string(),

@@ -167,6 +167,8 @@ export interface Range {
 export interface Journal extends AsyncDisposable {
   /** Whether a session can be loaded after it was released: only then may its value leave memory. */
   readonly durable: boolean;
+  /** Whether the last change could not be written. */
+  readonly failing: boolean;
 
   open(record: SessionRecord): Promise<void>;
   /** Atomically: the reply under (record.id, commit.seq), and `record` as the session's last committed value. */

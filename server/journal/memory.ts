@@ -35,6 +35,7 @@ export function memoryJournal(options: MemoryJournalOptions = {}): Journal {
   const done = Promise.resolve();
   return {
     durable: false,
+    failing: false,
 
     open(record) {
       const now = Date.now();

@@ -88,6 +88,9 @@ function journalOf(
 
   return {
     durable: true,
+    get failing() {
+      return writer.failing;
+    },
 
     open(record) {
       const { id, principal, env, settings, seq, episode } = record;

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type { Interpreter, InterpreterCall, InterpreterLimits, Language } from "trailgym/env";
 import { beside } from "./paths.ts";
-import { Pool, type Job } from "./pool.ts";
+import { type Job, Pool, type PoolUse } from "./pool.ts";
 import { programKey } from "./programs.ts";
 import { SnapshotKeeper } from "./pyodide/keeper.ts";
 import { snapshotFile } from "./pyodide/snapshot.ts";
@@ -25,6 +25,8 @@ export interface InterpreterOptions {
 export interface Interpreters extends AsyncDisposable {
   /** @param owner who will call: callers take turns. Default: each program is a caller. */
   interpreter(language: Language, owner?: string): Interpreter;
+  /** For metrics. */
+  use(): Record<Language, PoolUse>;
   /** Process ids of a language's running processes. */
   pids(language: Language): number[];
 }
@@ -86,6 +88,7 @@ export function createInterpreters(options: InterpreterOptions = {}): Interprete
         return pools[language].run({ ...jobOf(call, { ...limits, ...call.limits }, signal), owner });
       },
     }),
+    use: () => ({ javascript: pools.javascript.use, python: pools.python.use }),
     pids: (language) => pools[language].pids,
     async [Symbol.asyncDispose]() {
       await Promise.all([...Object.values(pools), keeper].map((owned) => owned[Symbol.asyncDispose]()));

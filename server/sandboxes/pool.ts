@@ -28,6 +28,14 @@ export interface Job {
   owner?: string | undefined;
 }
 
+export interface PoolUse {
+  processes: number;
+  /** Those that run a call. */
+  busy: number;
+  /** Calls that wait for a process. */
+  waiting: number;
+}
+
 interface Call extends Waiting {
   job: Job;
   resolve(outcome: InterpreterOutcome): void;
@@ -57,7 +65,13 @@ export class Pool implements AsyncDisposable {
     this.#processes = new Processes(options, () => this.#pump());
   }
 
-  /** Of running processes, for metrics and tests. */
+  /** For metrics. */
+  get use(): PoolUse {
+    const { total, busy } = this.#processes;
+    return { processes: total, busy, waiting: this.#queue.size + this.#reserved.size };
+  }
+
+  /** Of running processes, for tests. */
   get pids(): number[] {
     return this.#processes.pids;
   }

@@ -58,6 +58,10 @@ export class Processes implements AsyncDisposable {
     return this.#slots.size;
   }
 
+  get busy(): number {
+    return this.#count(({ state }) => state === "busy");
+  }
+
   get starting(): number {
     return this.#count(({ state }) => state === "starting");
   }

@@ -26,6 +26,7 @@ export function resetCall(session: Session, params: ResetParams, drawSeed: () =>
   const { seed, task, split, options } = params;
   return {
     seq: params.seq,
+    method: "env/reset",
     key: keyOf("env/reset", { seed, task, split, options }),
     timeoutMs: params.timeoutMs,
     async run(begin) {
@@ -46,6 +47,7 @@ export function stepCall(session: Session, params: StepParams): Call {
   const { env } = session;
   return {
     seq: params.seq,
+    method: "env/step",
     key: keyOf("env/step", { action: params.action }),
     timeoutMs: params.timeoutMs,
     extras: params.extras === undefined ? undefined : encode(params.extras, "extras"),
@@ -89,6 +91,7 @@ export function restoreCall(
 ): Call {
   return {
     seq: params.seq,
+    method: "env/restore",
     key: keyOf("env/restore", { snapshot: params.snapshot }),
     timeoutMs: undefined,
     run: () => {

@@ -5,7 +5,8 @@ import type { EndReason, Episode, Journal, Lease, SessionRecord, SessionSettings
 import type { Metrics } from "../metrics.ts";
 import type { HostedEnv, Registry } from "../registry.ts";
 import type { Admission, Owner } from "./admission.ts";
-import { type Lent, Trial } from "./trial.ts";
+import type { TraceParent, Tracer } from "../tracing.ts";
+import { type Lent, type LogIds, Trial } from "./trial.ts";
 
 /** JSON that is already text: stored and sent as it is, so that a retry gets the same bytes. */
 export class JsonText {
@@ -19,6 +20,8 @@ export class JsonText {
 export interface Waiter {
   /** Trials that may run at once under its principal's name for this one to begin. Default: as many as the server runs. */
   readonly maxTrials?: number | undefined;
+  /** The client's trace that its calls belong to. */
+  readonly trace?: TraceParent | undefined;
   /** The call has to wait for its turn. @param position 1 is next */
   queued(position: number): void;
   progress(fraction: number, message: string | undefined): void;
@@ -38,6 +41,7 @@ export interface Holder {
 export interface Call {
   /** Undefined: the client does not count. */
   seq: number | undefined;
+  method: "env/reset" | "env/step" | "env/restore";
   /** JSON of the method and those params that make a retry a retry: `seq` and `timeoutMs` left out. */
   key: string;
   timeoutMs: number | undefined;
@@ -76,6 +80,7 @@ export interface SessionParts {
   metrics: Metrics;
   /** Who may run a trial now. */
   trials: Admission;
+  tracer?: Tracer | undefined;
   maxMessageBytes: number;
   now: () => number;
 }
@@ -196,7 +201,7 @@ export class Session {
       outcome: undefined as never,
     };
     this.#running = running;
-    running.outcome = this.#run(call, running, waiter.maxTrials);
+    running.outcome = this.#run(call, running, waiter);
     return this.#join(running, waiter);
   }
 
@@ -213,11 +218,12 @@ export class Session {
     return running.outcome;
   }
 
-  async #run(call: Call, running: Running, maxTrials: number | undefined): Promise<JsonText> {
+  async #run(call: Call, running: Running, waiter: Waiter): Promise<JsonText> {
     const { metrics, journal } = this.#parts;
     const started = performance.now();
+    const end = this.#traced(call, waiter);
     try {
-      const { episode, result, ended } = await this.#inTurn(call, running, maxTrials);
+      const { episode, result, ended } = await this.#inTurn(call, running, waiter);
       // A synchronous trial is over before a cancel or close that came with it can end it: nobody wants its value any more.
       if (this.#ended !== undefined) throw closed();
       if (running.cancelled !== undefined) throw running.cancelled;
@@ -232,11 +238,14 @@ export class Session {
       const now = performance.now();
       metrics.journaled((now - computed) / 1000);
       metrics.committed(this.envId, (now - started) / 1000);
+      end();
       return new JsonText(text);
     } catch (error) {
       // A journal that was told of the end first refuses the append, for no other reason.
       const failure = this.#ended !== undefined && !(error instanceof WireError) ? closed() : error;
-      metrics.uncommitted(this.envId, failure instanceof WireError ? failure.name : "INTERNAL_ERROR");
+      const cause = failure instanceof WireError ? failure.name : "INTERNAL_ERROR";
+      metrics.uncommitted(this.envId, cause);
+      end(cause);
       throw failure;
     } finally {
       this.#running = undefined;
@@ -247,15 +256,39 @@ export class Session {
   }
 
   /** @throws WireError CAPACITY when too many wait; DEADLINE, CANCELLED, also while it waits */
-  async #inTurn(call: Call, running: Running, limit: number | undefined): Promise<Outcome> {
+  async #inTurn(call: Call, running: Running, waiter: Waiter): Promise<Outcome> {
     const { trials } = this.#parts;
-    const owner = { name: this.principal, limit };
+    const owner = { name: this.principal, limit: waiter.maxTrials };
     if (!trials.tryEnter(owner)) await this.#queue(call, running, owner);
     try {
-      return await call.run((seed, index, task) => this.#begin(call, running, seed, index, task));
+      const ids = this.#idsOf(waiter);
+      return await call.run((seed, index, task) => this.#begin(call, running, ids, seed, index, task));
     } finally {
       trials.leave(this.principal);
     }
+  }
+
+  /** A line of the log, and a span where somebody collects them. @returns to be told how it ended */
+  #traced({ method, seq }: Call, waiter: Waiter): (error?: string) => void {
+    const { lent, tracer } = this.#parts;
+    const end = tracer?.begin(method, waiter.trace, {
+      "trailgym.session": this.id,
+      "trailgym.env": this.envId,
+      ...(seq === undefined ? {} : { "trailgym.seq": seq }),
+    });
+    if (!lent.log.isLevelEnabled("debug")) return end ?? ignore;
+    const started = performance.now();
+    return (error) => {
+      end?.(error);
+      const ms = performance.now() - started;
+      const line = { method, env: this.envId, seq, ms, ...this.#idsOf(waiter) };
+      if (error === undefined) lent.log.debug(line, "committed");
+      else lent.log.debug({ ...line, error }, "not committed");
+    };
+  }
+
+  #idsOf({ trace }: Waiter): LogIds {
+    return { session: this.id, episode: this.#record?.episode?.id, trace: trace?.traceId };
   }
 
   async #queue(call: Call, running: Running, owner: Owner): Promise<void> {
@@ -289,12 +322,13 @@ export class Session {
     throw WireError.of("MESSAGE_TOO_LARGE", message, { limit });
   }
 
-  #begin(call: Call, running: Running, seed: number, index: number, task: string | null): Trial {
+  #begin(call: Call, running: Running, ids: LogIds, seed: number, index: number, task: string | null): Trial {
     const { env } = this;
     const { lent } = this.#parts;
     const trial = new Trial(
       {
         env: env.id,
+        ids,
         seed,
         index,
         task: task === null ? undefined : env.tasks?.get(task),
@@ -312,6 +346,10 @@ export class Session {
     if (running.cancelled !== undefined) trial.end(running.cancelled);
     return trial;
   }
+}
+
+function ignore(): void {
+  // Nobody asked how it ended.
 }
 
 export function unknown(id: string, reason: EndReason | "unknown"): WireError {

@@ -16,6 +16,7 @@ import type {
 import type { Metrics } from "../metrics.ts";
 import type { Principal } from "../principals.ts";
 import type { Registry } from "../registry.ts";
+import type { Tracer } from "../tracing.ts";
 import type { Admission } from "./admission.ts";
 import { Session, type SessionParts, unknown, type Waiter } from "./session.ts";
 import type { Lent } from "./trial.ts";
@@ -29,6 +30,7 @@ export interface TableParts {
   admission: Admission;
   /** Who may run a trial now. */
   trials: Admission;
+  tracer?: Tracer | undefined;
   /** How long one may wait for room for a session. */
   queueMs: number;
   maxMessageBytes: number;
@@ -166,6 +168,7 @@ export class SessionTable {
     session.close(reason);
     for (const holder of session.holders) holder.forget(session);
     session.holders.clear();
+    this.#parts.lent.log.info({ session: id, env: session.envId, principal, reason }, "session ended");
     this.#unended.set(id, { principal, reason });
     await this.#tell(id, reason).catch((error: unknown) => {
       this.#parts.lent.log.error({ err: error, session: id }, "the end of a session could not be journaled yet");
@@ -197,6 +200,7 @@ export class SessionTable {
       this.#remove(session);
       throw error;
     }
+    this.#parts.lent.log.info({ session: session.id, env, principal: owner.name }, "session opened");
     return session;
   }
 

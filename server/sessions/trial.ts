@@ -24,8 +24,17 @@ export interface Lent {
 
 export type ProgressListener = (fraction: number, message: string | undefined) => void;
 
+/** What a line of the log is found by. */
+export interface LogIds {
+  session: string;
+  episode: string | undefined;
+  trace: string | undefined;
+}
+
 export interface TrialOptions {
   env: string;
+  /** Undefined for what no client asked for. */
+  ids?: LogIds;
   seed: number;
   /** 0 for a reset, n for the n-th step of the episode. */
   index: number;
@@ -77,7 +86,7 @@ export class Trial implements EnvContext {
   }
 
   log(message: string, fields?: Record<string, unknown>): void {
-    this.#lent.log.info({ env: this.#options.env, ...fields }, message);
+    this.#lent.log.info({ ...fields, env: this.#options.env, ...this.#options.ids }, message);
   }
 
   progress(fraction: number, message?: string): void {
@@ -154,7 +163,7 @@ export class Trial implements EnvContext {
       return WireError.of("SANDBOX_UNAVAILABLE", error.message, { need: error.need });
     }
     if (error instanceof ModelUnavailable) return WireError.of("SANDBOX_UNAVAILABLE", error.message, { need: "model" });
-    this.#lent.log.error({ env: this.#options.env, err: error }, "environment failed");
+    this.#lent.log.error({ env: this.#options.env, ...this.#options.ids, err: error }, "environment failed");
     return fault(this.#options.env, error instanceof Error ? error.message : String(error));
   }
 }

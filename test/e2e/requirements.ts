@@ -295,6 +295,26 @@ const wireRequirements = {
   },
 
   // The end
+  "log/ids": {
+    promise: "lines of the log name session, episode and the client's trace",
+    source: "architecture.md §5; complaints #23, 5.12",
+  },
+  "log/redacted": {
+    promise: "no line of the log holds a token, an action or an observation",
+    source: "architecture.md §5",
+  },
+  "trace/spans": {
+    promise: "calls are spans of the client's trace, where OpenTelemetry collects them",
+    source: "complaint 5.12",
+  },
+  "ready/journal": {
+    promise: "a server whose journal takes no commits says that it is not ready, until it does again",
+    source: "architecture.md §5",
+  },
+  "shutdown/bounded": {
+    promise: "a shutdown ends in time, also where a part of the server does not",
+    source: "architecture.md §8.6",
+  },
   "shutdown/drains": {
     promise: "a shutdown takes no new work, lets running calls end and closes with 1001",
     source: "wire.md Errors; issue 3 part 4",

@@ -1,13 +1,23 @@
 /** A server under test on a free loopback port, which takes everything that it opened down with it. */
 
 import { type AnyEnv, SandboxUnavailable } from "trailgym/env";
-import { createLog, createRegistry, createServer, type Journal, type Server, type ServerConfig } from "trailgym/server";
+import {
+  createLog,
+  createRegistry,
+  createServer,
+  type Journal,
+  type Server,
+  type ServerConfig,
+  type ServerParts,
+} from "trailgym/server";
 import { Wire, type WireOptions } from "./wire.ts";
 
 export interface ServerOptions {
   envs: readonly AnyEnv[];
   config?: Partial<ServerConfig>;
   journal?: Journal;
+  log?: ServerParts["log"];
+  tracer?: ServerParts["tracer"];
   now?: () => number;
   wallNow?: () => number;
 }
@@ -22,12 +32,21 @@ export interface TestServer extends AsyncDisposable {
   wire(options?: WireOptions): Promise<Wire>;
 }
 
-export async function serverResource({ envs, config, journal, now, wallNow }: ServerOptions): Promise<TestServer> {
+export async function serverResource({
+  envs,
+  config,
+  journal,
+  log,
+  tracer,
+  now,
+  wallNow,
+}: ServerOptions): Promise<TestServer> {
   const server = await createServer({
     registry: await createRegistry(envs),
     config: { port: 0, graceMs: 50, ...config },
     interpreters: noInterpreters(),
-    log: createLog("silent"),
+    log: log ?? createLog("silent"),
+    tracer,
     ...(journal === undefined ? {} : { journal }),
     ...(now === undefined ? {} : { now }),
     ...(wallNow === undefined ? {} : { wallNow }),

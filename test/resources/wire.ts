@@ -28,6 +28,8 @@ export interface WireOptions {
   bearer?: string;
   /** Sent in `initialize`. */
   token?: string;
+  /** Sent in `initialize`. */
+  traceparent?: string;
   origin?: string;
   /** Default true: `initialize` is called before anything else. */
   initialize?: boolean;
@@ -76,7 +78,15 @@ export class Wire implements AsyncDisposable {
   }
 
   static async open(url: string, options: WireOptions = {}): Promise<Wire> {
-    const { bearer, token, origin, initialize = true, subprotocols = [subprotocol], autoPong = true } = options;
+    const {
+      bearer,
+      token,
+      traceparent,
+      origin,
+      initialize = true,
+      subprotocols = [subprotocol],
+      autoPong = true,
+    } = options;
     const socket = new WebSocket(url, subprotocols, {
       ...(bearer === undefined ? {} : { headers: { authorization: `Bearer ${bearer}` } }),
       ...(origin === undefined ? {} : { origin }),
@@ -85,16 +95,17 @@ export class Wire implements AsyncDisposable {
     });
     const wire = new Wire(socket);
     await once(socket, "open");
-    if (initialize) await wire.initialize(token);
+    if (initialize) await wire.initialize(token, traceparent);
     return wire;
   }
 
-  initialize(token?: string): Promise<ResultOf<"initialize">> {
+  initialize(token?: string, traceparent?: string): Promise<ResultOf<"initialize">> {
     const client = { name: "test", version: "0" };
     return this.call("initialize", {
       protocolVersions: [...protocolVersions],
       client,
       ...(token === undefined ? {} : { token }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     });
   }
 

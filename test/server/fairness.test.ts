@@ -87,6 +87,10 @@ test("four sessions that loop leave four others their pace", { timeout: 120_000 
   });
   await pace(2_000);
   const disturbed = await pace(5_000);
+  const metrics = await (await fetch(server.url.replace("ws:", "http:").replace("/rpc", "/metrics"))).text();
+  expect(metrics).toMatch(/^trailgym_interpreter_busy\{language="javascript"\} [1-8]$/m);
+  expect(metrics).toMatch(/^trailgym_interpreter_processes\{language="javascript"\} [2-8]$/m);
+  expect(metrics).toMatch(/^trailgym_interpreter_waiting\{language="python"\} 0$/m);
   over = true;
   await Promise.all(loops);
   // They get on as well, side by side: one by one there would be four.

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createHash } from "node:crypto";
 import { spawn } from "node:child_process";
 import { subprotocol } from "trailgym/protocol";
+import { memoryJournal } from "trailgym/server";
 import { verifies } from "../e2e/verifies.ts";
 import { countdown, trouble } from "../resources/envs.ts";
 import { until } from "../resources/events.ts";
@@ -125,6 +126,16 @@ describe("shutdown", () => {
     await wire.call("env/list", {});
     await server.server.close();
     await said;
+  });
+
+  verifies("shutdown/bounded", async () => {
+    const never = { ...memoryJournal(), [Symbol.asyncDispose]: () => new Promise<void>(() => undefined) };
+    const config = { graceMs: 10, disposeMs: 100 };
+    const server = await serverResource({ envs: [countdown], journal: never, config });
+    await (await server.wire()).call("env/list", {});
+    const started = performance.now();
+    await server.server.close();
+    expect(performance.now() - started).toBeLessThan(3000);
   });
 
   verifies("shutdown/nothing-left", async () => {

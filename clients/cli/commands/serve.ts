@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { ServerConfig } from "trailgym/server";
 import type { Io } from "../terminal/io.ts";
 import { type ServeOptions, serverOptions } from "../settings.ts";
@@ -11,6 +11,12 @@ export function serveCommand(parent: Command, io: Io, unasked?: ServerConfig): v
   );
   serverOptions(command, unasked)
     .option("--attest", "play each environment twice first, and serve nothing when one differs from itself")
+    .addOption(
+      new Option(
+        "--open-telemetry",
+        "tell the spans of calls to OpenTelemetry, which is set up as for any program: by NODE_OPTIONS=--import …",
+      ).env("TRAILGYM_OPEN_TELEMETRY"),
+    )
     .option("--json", 'print one line {"url","instance"} once connections are accepted')
     .addHelpText(
       "after",

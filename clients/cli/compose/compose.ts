@@ -7,9 +7,11 @@ import {
   createLog,
   createRegistry,
   createServer,
+  openTelemetry as openTelemetryTracer,
   type Server,
   type ServerConfig,
   threaded,
+  type Tracer,
 } from "trailgym/server";
 import { beside } from "../beside.ts";
 import { type Dataset, findDatasets } from "./datasets.ts";
@@ -59,6 +61,13 @@ export async function findSources({ envs = [], tasks = [], builtinTasks }: Sourc
   return { definitions, given: new Map(added.map(({ definition, file }) => [definition.id, file])), datasets, files };
 }
 
+export interface HostOptions {
+  /** For untrusted code, of each language. */
+  processes?: number | undefined;
+  /** Tell spans to OpenTelemetry. */
+  openTelemetry?: boolean | undefined;
+}
+
 export interface Composed extends AsyncDisposable {
   readonly server: Server;
   /** Ids. */
@@ -69,7 +78,7 @@ export interface Composed extends AsyncDisposable {
 export async function compose(
   options: SourceOptions,
   config: Partial<ServerConfig>,
-  processes?: number,
+  { processes, openTelemetry = false }: HostOptions = {},
 ): Promise<Composed> {
   const { definitions, given, files } = await findSources(options);
   const instance = randomUUID();
@@ -82,13 +91,15 @@ export async function compose(
   });
   const registry = await createRegistry(hosted, files);
   const log = createLog(options.logLevel);
+  const version = await packageVersion();
   const server = await createServer({
     registry,
     config,
     interpreters: createInterpreters({ instance, ...(processes === undefined ? {} : { processes }) }),
     model: await modelOf(options, log),
     log,
-    version: await packageVersion(),
+    version,
+    tracer: openTelemetry ? await tracerOf(version) : undefined,
     instance,
   });
   const owned = threads.move();
@@ -98,6 +109,14 @@ export async function compose(
     envs: registry.list().map(({ id }) => id),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function tracerOf(version: string): Promise<Tracer> {
+  try {
+    return await openTelemetryTracer(version);
+  } catch (error) {
+    throw new Failure("--open-telemetry needs a package: npm install @opentelemetry/api", { cause: error });
+  }
 }
 
 function lent(file: string): string {

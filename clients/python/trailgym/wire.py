@@ -98,6 +98,8 @@ class InitializeParams(TypedDict):
     """versions the client speaks, best first"""
     client: dict[str, str]
     token: NotRequired[str]
+    traceparent: NotRequired[str]
+    """trace and span that this socket's calls belong to, as in W3C Trace Context"""
 
 
 class RpcDiscoverResult(Result):

@@ -44,6 +44,11 @@ export class Writer {
     this.#commit = db.prepare("COMMIT");
   }
 
+  /** Whether the last transaction could not be committed. */
+  get failing(): boolean {
+    return this.#failing;
+  }
+
   /**
    * All of `writes` or none, behind those that were asked for before.
    * @param committed called once they are, before anybody who waits for the promise goes on.

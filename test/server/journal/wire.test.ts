@@ -3,7 +3,8 @@
 import { expect, test } from "vitest";
 import { WireError } from "trailgym/protocol";
 import { memoryJournal } from "trailgym/server";
-import { durableServer } from "../../resources/durable.ts";
+import { verifies } from "../../e2e/verifies.ts";
+import { type DurableServer, durableServer } from "../../resources/durable.ts";
 import { countdown, echo } from "../../resources/envs.ts";
 import { until } from "../../resources/events.ts";
 import { begin, step, visible } from "../../resources/play.ts";
@@ -23,6 +24,11 @@ async function fill(wire: Wire, session: string, seq: number): Promise<number> {
   }
 }
 
+async function ready(server: DurableServer): Promise<[number, string]> {
+  const response = await fetch(`${server.current.http}/readyz`);
+  return [response.status, await response.text()];
+}
+
 test("a full journal refuses steps by name, loses none, and the same seq works when there is room", async () => {
   await using server = await durableServer({ envs: [echo], config: { maxJournalBytes: 1_500_000 } });
   const wire = await server.wire();
@@ -39,6 +45,18 @@ test("a full journal refuses steps by name, loses none, and the same seq works w
   const back = await server.wire();
   expect(await visible(back, session)).toEqual(before);
   expect(await step(back, session, large, { seq: committed + 1 })).toMatchObject({ index: committed + 1 });
+});
+
+verifies("ready/journal", async () => {
+  await using server = await durableServer({ envs: [echo], config: { maxJournalBytes: 1_000_000 } });
+  const wire = await server.wire();
+  const session = await begin(wire, "echo-v1");
+  expect(await ready(server)).toEqual([200, "ok\n"]);
+  await fill(wire, session, 1);
+  expect(await ready(server)).toEqual([503, "the journal takes no commits\n"]);
+  // Its end needs no room.
+  await wire.call("env/close", { session });
+  await until(async () => (await ready(server))[0] === 200);
 });
 
 test("a session is closed for its client also where the journal cannot be told, which is told later", async () => {
