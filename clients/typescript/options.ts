@@ -27,6 +27,8 @@ export type StateChange =
 export interface ConnectOptions {
   /** Sent in `initialize`, which works in browsers and in Node alike. */
   token?: string;
+  /** W3C `traceparent` of the trace that this client's calls belong to: in the server's log and spans. */
+  traceparent?: string;
   /**
    * The role that the token must have, or `connect` throws WrongRole. With `agent` the client is typed as what an agent may
    * do and is told. Default: whatever it has.
@@ -60,6 +62,7 @@ export interface ConnectOptions {
 export interface Settings {
   readonly url: string;
   readonly token: string | undefined;
+  readonly traceparent: string | undefined;
   readonly name: string;
   readonly role: Role | undefined;
   readonly reconnect: ReconnectOptions | undefined;
@@ -78,6 +81,7 @@ export function settingsOf(url: string, options: ConnectOptions): Settings {
   return {
     url,
     token: options.token,
+    traceparent: options.traceparent,
     name: options.name ?? "trailgym-typescript",
     role: options.role,
     reconnect: options.reconnect === false ? undefined : { ...reconnectDefaults, ...options.reconnect },

@@ -7,8 +7,8 @@ import { WebSocket } from "ws";
 
 export interface LoadPlan {
   url: string;
-  /** `echo` sends the same frames to a server that knows no sessions. */
-  target: "echo" | "trailgym";
+  /** `echo` sends the same frames to a server that knows no sessions; `openenv` speaks its wire, one session a socket. */
+  target: "echo" | "trailgym" | "openenv";
   sessions: number;
   /** Sockets that the sessions are spread over. */
   sockets: number;
@@ -23,6 +23,8 @@ export interface LoadReport {
   /** Milliseconds from a frame's sending to its reply. */
   p50: number;
   p99: number;
+  /** Share of a core that the generator itself used: near 1 it was the limit. */
+  load: number;
 }
 
 interface Session {
@@ -46,10 +48,11 @@ async function run(): Promise<LoadReport> {
   const frames = Math.ceil(sessions.length / plan.batch);
   const started = performance.now();
   const until = started + plan.seconds * 1000;
+  const usedBefore = process.cpuUsage();
   let steps = 0;
   let under = frames;
   return new Promise((resolve) => {
-    for (const socket of sockets) socket.on("message", (data: Buffer) => receive(data.toString()));
+    for (const [i, socket] of sockets.entries()) socket.on("message", (data: Buffer) => receive(data.toString(), i));
     for (let frame = 0; frame < frames; frame++) send(frame);
 
     function send(frame: number): void {
@@ -57,14 +60,14 @@ async function run(): Promise<LoadReport> {
       const group = sessions.slice(frame * plan.batch, (frame + 1) * plan.batch);
       const requests = group.map((session, k) => {
         session.sentAt = now;
-        return stepOf(session, frame * plan.batch + k);
+        return plan.target === "openenv" ? openEnvStep : stepOf(session, frame * plan.batch + k);
       });
       group[0]?.socket.send(plan.batch === 1 ? (requests[0] as string) : `[${requests.join(",")}]`);
     }
 
-    function receive(text: string): void {
+    function receive(text: string, socket: number): void {
       // The first id of a frame tells which it was; a full parse would measure the generator.
-      const first = Number.parseInt(text.slice(text.indexOf('"id":') + 5, text.indexOf('"id":') + 12), 10);
+      const first = plan.target === "openenv" ? socket : idOf(text);
       if (text.includes('"error"')) throw new Error(text.slice(0, 300));
       const now = performance.now();
       latencies.push(now - (sessions[first] as Session).sentAt);
@@ -73,10 +76,19 @@ async function run(): Promise<LoadReport> {
       if (--under > 0) return;
       latencies.sort((a, b) => a - b);
       const at = (q: number) => latencies[Math.min(latencies.length - 1, Math.floor(q * latencies.length))] as number;
-      resolve({ steps, seconds: (now - started) / 1000, p50: at(0.5), p99: at(0.99) });
+      const { user, system } = process.cpuUsage(usedBefore);
+      const load = (user + system) / 1000 / (now - started);
+      resolve({ steps, seconds: (now - started) / 1000, p50: at(0.5), p99: at(0.99), load });
     }
   });
 }
+
+function idOf(text: string): number {
+  const at = text.indexOf('"id":') + 5;
+  return Number.parseInt(text.slice(at, at + 7), 10);
+}
+
+const openEnvStep = '{"type":"step","data":{"amount":1}}';
 
 function stepOf(session: Session, id: number): string {
   const params = `{"session":"${session.id}","seq":${session.seq++},"action":{"amount":1}}`;
@@ -87,6 +99,10 @@ async function prepare(socket: WebSocket, i: number): Promise<Session> {
   const session = { seq: 0, sentAt: 0, socket };
   // As long as a real id, so that the frames are as long.
   if (plan.target === "echo") return { ...session, id: `s-00000000-0000-4000-8000-${String(i).padStart(12, "0")}` };
+  if (plan.target === "openenv") {
+    await reply(socket, '{"type":"reset","data":{}}');
+    return { ...session, id: "" };
+  }
   const made = await call(socket, `make${i}`, "env/make", {
     env: "countdown-v1",
     options: { start: 1000 },
@@ -102,9 +118,18 @@ async function open(url: string): Promise<WebSocket> {
   // Each session's set-up listens for its own replies.
   socket.setMaxListeners(0);
   await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
-  if (plan.target === "echo") return socket;
+  if (plan.target !== "trailgym") return socket;
   await call(socket, "hello", "initialize", { protocolVersions: ["1"], client: { name: "bench", version: "1" } });
   return socket;
+}
+
+/** The next message after `frame` was sent. */
+function reply(socket: WebSocket, frame: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    socket.once("message", (data: Buffer) => resolve(data.toString()));
+    socket.once("close", (code) => reject(new Error(`the socket closed with ${code}`)));
+    socket.send(frame);
+  });
 }
 
 function call(socket: WebSocket, id: string, method: string, params: object): Promise<unknown> {

@@ -65,6 +65,8 @@ class ConnectOptions(TypedDict, total=False):
 
     token: str | None
     """Sent in `initialize`."""
+    traceparent: str | None
+    """W3C `traceparent` of the trace that this client's calls belong to: in the server's log and spans."""
     name: str
     """How this client calls itself in the server's log. At most 256 characters."""
     reconnect: Reconnect | bool
@@ -92,6 +94,7 @@ class Settings:
     role: Role | None = None
     """The role that the token must have."""
     token: str | None = field(default=None, repr=False)
+    traceparent: str | None = None
     name: str = "trailgym-python"
     reconnect: Reconnect | bool = True
     connect_attempts: int = 1

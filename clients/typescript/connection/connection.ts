@@ -226,11 +226,12 @@ export class Connection {
   }
 
   async #initialize(link: Link): Promise<ResultOf<"initialize">> {
-    const { token, name, role } = this.settings;
+    const { token, traceparent, name, role } = this.settings;
     const params = {
       protocolVersions: [...protocolVersions],
       client: { name, version },
       ...(token === undefined ? {} : { token }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     };
     const call = this.#callOf("initialize", params, { delivery: "link" });
     const answered = this.#outbox.ask(call);

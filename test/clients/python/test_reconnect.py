@@ -272,6 +272,14 @@ async def test_a_refusal_that_trying_again_cannot_mend_ends_the_attempts_with_th
     assert len(server.of("initialize")) == 2
 
 
+async def test_every_initialize_carries_the_traceparent_that_the_client_was_given(server: Scripted) -> None:
+    traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    async with await connect_async(server.url, reconnect=QUICK, traceparent=traceparent) as client:
+        server.drop_all()
+        await client.list()
+    assert [request.params["traceparent"] for request in server.of("initialize")] == [traceparent] * 2
+
+
 async def test_connect_fails_at_once_without_a_server_or_keeps_trying_as_often_as_it_was_told(
     server: Scripted,
 ) -> None:

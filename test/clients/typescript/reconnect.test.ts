@@ -257,6 +257,18 @@ test("a refusal that trying again cannot mend ends the attempts, with the server
   expect(server.of("initialize")).toHaveLength(2);
 });
 
+test("every initialize carries the traceparent that the client was given", async () => {
+  await using server = await scripted();
+  const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  await using client = await connect(server.url, { ...quick, traceparent });
+  server.dropAll();
+  await client.list();
+  expect(server.of("initialize").map(({ params }) => params)).toEqual([
+    expect.objectContaining({ traceparent }),
+    expect.objectContaining({ traceparent }),
+  ]);
+});
+
 test("connect fails at once without a server, or keeps trying as often as it was told", async () => {
   const server = await scripted();
   await server.shut();

@@ -284,11 +284,12 @@ class Connection:
         return link
 
     async def _initialize(self, link: Link) -> InitializeResult:
-        token = self.settings.token
+        token, traceparent = self.settings.token, self.settings.traceparent
         params = {
             "protocolVersions": list(PROTOCOL_VERSIONS),
             "client": {"name": self.settings.name, "version": __version__},
             **({} if token is None else {"token": token}),
+            **({} if traceparent is None else {"traceparent": traceparent}),
         }
         call = self._call("initialize", params, "link", self.loop.create_future())
         self._outbox.write_now(call, link)
