@@ -3,7 +3,7 @@
 import { type Client, connect } from "trailgym/client";
 import { cpuSeconds, residentBytes, startChild } from "./process.ts";
 import type { Row } from "./report.ts";
-import type { Target } from "./wire.ts";
+import type { Target } from "./target.ts";
 
 const idleSessions = 5000;
 const starts = 5;
@@ -56,7 +56,7 @@ async function open(client: Client, count: number): Promise<number> {
 }
 
 /** Waits until the server has nothing left to do (its collector included). */
-async function settled(pid: number): Promise<void> {
+export async function settled(pid: number): Promise<void> {
   for (let idle = 0, last = cpuSeconds(pid); idle < 5;) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     const now = cpuSeconds(pid);

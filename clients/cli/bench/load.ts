@@ -34,6 +34,7 @@ interface Session {
   socket: WebSocket;
 }
 
+const openEnvStep = '{"type":"step","data":{"amount":1}}';
 const plan = JSON.parse(process.argv[2] ?? "{}") as LoadPlan;
 const sockets = await Promise.all(Array.from({ length: plan.sockets }, () => open(plan.url)));
 const sessions = await Promise.all(
@@ -41,7 +42,10 @@ const sessions = await Promise.all(
 );
 const report = await run();
 process.stdout.write(`${JSON.stringify(report)}\n`);
-for (const socket of sockets) socket.terminate();
+for (const socket of sockets) {
+  if (plan.target === "openenv") socket.send('{"type":"close"}');
+  else socket.terminate();
+}
 
 async function run(): Promise<LoadReport> {
   const latencies: number[] = [];
@@ -87,8 +91,6 @@ function idOf(text: string): number {
   const at = text.indexOf('"id":') + 5;
   return Number.parseInt(text.slice(at, at + 7), 10);
 }
-
-const openEnvStep = '{"type":"step","data":{"amount":1}}';
 
 function stepOf(session: Session, id: number): string {
   const params = `{"session":"${session.id}","seq":${session.seq++},"action":{"amount":1}}`;

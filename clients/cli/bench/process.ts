@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 
 /** A child that printed its first line, a JSON object; killed on dispose. */
 export interface Child extends AsyncDisposable {
@@ -11,9 +12,14 @@ export interface Child extends AsyncDisposable {
   firstLine: Record<string, unknown>;
 }
 
-export async function startChild(command: string, args: readonly string[]): Promise<Child> {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const lines = createInterface({ input: child.stdout });
+/** @param input "pipe" for a child that runs until its input ends, as it does when this process dies */
+export async function startChild(
+  command: string,
+  args: readonly string[],
+  input: "ignore" | "pipe" = "ignore",
+): Promise<Child> {
+  const child = spawn(command, args, { stdio: [input, "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout as Readable });
   const first = await Promise.race([once(lines, "line"), once(child, "exit").then(() => undefined)]);
   if (first === undefined) throw new Error(`${command} ${args.join(" ")} ended before it was ready`);
   return {
@@ -51,6 +57,12 @@ export function cpuSeconds(pid: number): number | undefined {
 export function residentBytes(pid: number): number | undefined {
   const kib = /VmRSS:\s+(\d+) kB/.exec(proc(pid, "status") ?? "")?.[1];
   return kib === undefined ? undefined : Number(kib) * 1024;
+}
+
+/** How many files and sockets a process may hold open. */
+export function openFiles(pid: number): number | undefined {
+  const limit = /Max open files\s+(\d+)/.exec(proc(pid, "limits") ?? "")?.[1];
+  return limit === undefined ? undefined : Number(limit);
 }
 
 function proc(pid: number, file: string): string | undefined {
