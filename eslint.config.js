@@ -1,7 +1,7 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "dist/", "fixtures/", "clients/cli/bench/dataset/"] },
+  { ignores: ["node_modules/", "dist/", "fixtures/", "clients/cli/bench/dataset/", "test/resources/leaks/dataset/"] },
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

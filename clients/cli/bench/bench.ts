@@ -18,6 +18,9 @@ import { wire, wireParts } from "./wire.ts";
 /** With the number of parts that progress is told of. */
 const sections = { wire: wireParts, steps: programParts, footprint: 2, durable: durableParts } as const;
 type Section = keyof typeof sections;
+/** They measure one server, in this order. */
+const sharing: readonly Section[] = ["footprint", "steps", "wire"];
+
 /** What needs more than this package: only asked for by name, and then nothing else is measured. */
 const rivals = { openenv: openEnvParts } as const;
 type Rival = keyof typeof rivals;
@@ -57,7 +60,7 @@ async function measure(io: Io, only: readonly Section[]): Promise<Row[]> {
       measured("cold start");
     }
     if (wanted("durable")) rows.push(...(await durable(serve, measured)));
-    if (only.length === 1 && wanted("durable")) return rows;
+    if (!sharing.some(wanted)) return rows;
     await using server = await startChild(process.execPath, serve);
     const target = targetOf("trailgym", server);
     if (wanted("footprint")) {

@@ -154,7 +154,7 @@ async function idleSockets(serve: readonly string[]): Promise<Row[]> {
 
 async function beside64(target: Target, active: Shape) {
   await using _few = await idlers(target.url, 64);
-  return measure(target, active);
+  return await measure(target, active);
 }
 
 function idlers(url: string, sessions: number) {

@@ -14,7 +14,7 @@ import { promisify } from "node:util";
 import { temporaryFolder } from "./durable.ts";
 import { startChild } from "./process.ts";
 import type { Row } from "./report.ts";
-import { compare, labelOf, type Measured, type Shape, type Target, targetOf } from "./target.ts";
+import { compare, labelOf, type Measured, type Shape, targetOf } from "./target.ts";
 
 const section = "beside OpenEnv, durable";
 const folder = fileURLToPath(new URL("./openenv", import.meta.url));
