@@ -15,7 +15,7 @@ const from = (...parts: string[]) => path.join(root, ...parts);
 rmSync(dist, { recursive: true, force: true });
 compile();
 copyData();
-for (const file of ["README.md", "LICENSE"]) cpSync(from(file), path.join(dist, file));
+for (const file of ["README.md", "OPERATIONS.md", "LICENSE"]) cpSync(from(file), path.join(dist, file));
 writeFileSync(path.join(dist, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
 
 /** For the newest target: where the compiler lowers `using`, it forgets to rename the imports in that function. */

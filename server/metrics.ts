@@ -81,12 +81,6 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** Every metric there is, for the page that explains them. */
-  async described(): Promise<{ name: string; type: string; help: string }[]> {
-    const all = await this.#registry.getMetricsAsJSON();
-    return all.map(({ name, type, help }) => ({ name, type: String(type), help }));
-  }
-
   #counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
     return new Counter({ name: `trailgym_${name}_total`, help, labelNames, registers: [this.#registry] });
   }

@@ -68,7 +68,6 @@ const layers: Record<string, Layer> = {
 
 /** More, for one file or folder: [packages, `node:…` modules, paths of this repository, or "computed" imports]. */
 const grants: Record<string, readonly string[]> = {
-  "protocol/generate.ts": ["node:fs"],
   "envs/core/discovery.ts": ["node:fs", "node:fs/promises", "node:path", "node:url", "computed"],
   "envs/code-gym": ["hyparquet", "hyparquet-compressors"],
   // Tools' arguments are checked as servers check them; what it compiles are a schema's own rules.

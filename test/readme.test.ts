@@ -6,6 +6,8 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Requirement } from "./e2e/requirement.ts";
+import { requirements } from "./e2e/requirements.ts";
 import { pythonClient, virtualEnvironment } from "./resources/python.ts";
 
 const root = path.resolve(import.meta.dirname, "..");
@@ -56,6 +58,18 @@ test("every example was found", async () => {
     "programs/heaviest_crate.js",
     "tasks.jsonl",
   ]);
+});
+
+test("every promise of the comparison is one of the manifest's, and is held by the file beside it", async () => {
+  const text = await readFile(path.join(root, "README.md"), "utf8");
+  const rows = [...text.matchAll(/^\|.*\| (.+?) +\| \[([a-z-]+\/[a-z-]+)\]\((\S+)\) +\|$/gm)];
+  expect(rows.length).toBeGreaterThan(10);
+  const all: Record<string, Requirement> = requirements;
+  for (const [, promise, id = "", file = ""] of rows) {
+    expect(all[id]?.promise).toBe(promise);
+    const named = all[id]?.tests?.some(([each]) => `test/${each}` === file) ?? false;
+    expect(named || (await readFile(path.join(root, file), "utf8")).includes(`"${id}"`), id).toBe(true);
+  }
 });
 
 test.each(["guess", "locker"])("%s.env.ts keeps its contract, from a folder outside of any project", async (name) => {

@@ -38,9 +38,15 @@ export interface ServeOptions extends SourceOptions {
   queueMs?: number;
   maxInFlightBytes?: number;
   maxMessageBytes?: number;
+  maxBufferedBytes?: number;
   maxBatch?: number;
+  maxSnapshots?: number;
   stepTimeoutMs?: number;
   leaseMs?: number;
+  heartbeatMs?: number;
+  idleMs?: number;
+  keepEpisodesMs?: number;
+  maxJournalBytes?: number;
   graceMs?: number;
   data?: string;
   memory?: boolean;
@@ -59,9 +65,23 @@ const caps = [
   ["queueMs", "ms", "how long a new session waits for room"],
   ["maxInFlightBytes", "n", "bytes of requests under way at once"],
   ["maxMessageBytes", "n", "largest request and reply"],
+  [
+    "maxBufferedBytes",
+    "n",
+    "bytes that wait for a slow reader before it is not read; at four times as many it is closed",
+  ],
   ["maxBatch", "n", "requests in one batch"],
+  ["maxSnapshots", "n", "snapshots kept; the one longest unused goes first"],
   ["stepTimeoutMs", "ms", "deadline of a reset or step"],
   ["leaseMs", "ms", "life of a session that nobody holds"],
+  ["heartbeatMs", "ms", "a peer that answers no ping for so long is dropped"],
+  ["idleMs", "ms", "a session that was not called for so long leaves memory for the data folder until it is"],
+  ["keepEpisodesMs", "ms", "how long ended episodes stay in the data folder"],
+  [
+    "maxJournalBytes",
+    "n",
+    "of the data folder's file: near it the oldest ended episodes go first, at it steps are refused",
+  ],
   ["graceMs", "ms", "how long a shutdown waits for running steps"],
 ] as const;
 type Knob = (typeof caps)[number][0] | "host" | "port";
@@ -127,7 +147,7 @@ export function serverOptions(command: Command, unasked?: ServerConfig): Command
     .addOption(
       new Option(
         "--tokens <file>",
-        "JSON list of {sha256, principal, role, discloses?, maxSessions?}, for more than one token",
+        "JSON list of {sha256, principal, role, discloses?, maxSessions?, maxTrials?, maxInFlightBytes?}, for more than one token",
       ).env("TRAILGYM_TOKENS"),
     )
     .option("--insecure", "serve beyond this machine without a token; only where the network itself is trusted")
@@ -155,7 +175,10 @@ export function serverOptions(command: Command, unasked?: ServerConfig): Command
         .env("TRAILGYM_SYNC"),
     );
   command.addOption(
-    new Option("--interpreters <n>", "processes for untrusted code, per language, started when first needed")
+    new Option(
+      "--interpreters <n>",
+      "processes for untrusted code, per language, started when first needed (default 2)",
+    )
       .argParser(integer(1, 256))
       .env("TRAILGYM_INTERPRETERS"),
   );

@@ -21,8 +21,12 @@ function citations(): Map<string, string[]> {
   return cited;
 }
 
-/** Of the tests in a file: `test("…")`, `it.each(…)("…")` and the like, none that is skipped or still to do. */
+/** Of the tests in a file: `test("…")`, `it.each(…)("…")` and the like, `def test_…`; none that is skipped or still to do. */
 function titlesOf(file: string): Set<string> {
+  if (file.endsWith(".py")) {
+    const text = readFileSync(`${root}/${file}`, "utf8");
+    return new Set(Array.from(text.matchAll(/^(?:async )?def (test_\w+)/gm), ([, name = ""]) => name));
+  }
   const source = ts.createSourceFile(file, readFileSync(`${root}/${file}`, "utf8"), ts.ScriptTarget.Latest, true);
   const titles = new Set<string>();
   const visit = (node: ts.Node): void => {

@@ -83,7 +83,7 @@ const wireRequirements = {
   "deadline/stops-the-work": {
     promise:
       "at its deadline a trial's signal is aborted, the call is DEADLINE, and the same seq is still the next one",
-    source: "architecture.md §2; complaints #34, 5.4",
+    source: "architecture.md §2; complaints #32, #34, 5.4",
   },
   "deadline/ignored-signal": {
     promise: "an environment that ignores its signal does not hold the session, and its late value is thrown away",
@@ -159,7 +159,7 @@ const wireRequirements = {
   // Branching
   "fork/same-replies": {
     promise: "forks of one value with the same actions give the same replies, each with its own seq from 0",
-    source: "wire.md Methods; complaints #56, 5.3",
+    source: "wire.md Methods; complaints #56, #57, 5.3",
   },
   "fork/independent": {
     promise: "a fork lives on when its source and its siblings are closed, and a snapshot outlives its session",
@@ -295,6 +295,20 @@ const wireRequirements = {
   },
 
   // The end
+  "sessions/leave-nothing": {
+    promise: "sessions that ended, in whatever way, leave no process, thread, handle, file or memory behind",
+    source: "issue 4 Proof; complaints #18, #19, 5.6",
+    tests: [
+      [
+        "server/leaks.test.ts",
+        "200 sessions ended in every way leave no process, thread, handle, file or memory behind",
+      ],
+      [
+        "server/leaks.long.test.ts",
+        "2,000 sessions ended in every way leave no process, thread, handle, file or memory behind",
+      ],
+    ],
+  },
   "log/ids": {
     promise: "lines of the log name session, episode and the client's trace",
     source: "architecture.md §5; complaints #23, 5.12",

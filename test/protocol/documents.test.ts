@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { errorTable, methods, notifications, openrpc } from "trailgym/protocol";
 import { expect, test } from "vitest";
 
-const generate = fileURLToPath(new URL("../../protocol/generate.ts", import.meta.url));
+const generate = fileURLToPath(new URL("../../generate.ts", import.meta.url));
 const read = (name: string) => readFileSync(new URL(`../../protocol/${name}`, import.meta.url), "utf8");
 
 test("openrpc.json and README.md are what the tables say (else: npm run generate)", () => {

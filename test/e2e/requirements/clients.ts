@@ -1,9 +1,10 @@
-/** What is promised of the TypeScript client. */
+/** What is promised of the clients, in TypeScript and in Python. */
 
 import type { Requirement } from "../requirement.ts";
 
 const contract = "contracts/client.ts";
 const at = (name: string) => `clients/typescript/${name}.test.ts`;
+const python = (name: string) => `clients/python/test_${name}.py`;
 
 export const clientRequirements = {
   "client/exactly-once": {
@@ -98,10 +99,12 @@ export const clientRequirements = {
   },
   "client/heartbeat": {
     promise: "a server that fell silent is asked once, with a small question, and then taken for dead",
-    source: "complaints #2, #3, #9",
+    source: "complaints #2, #3, #9, #41",
     tests: [
       [at("reconnect"), "a peer that went silent is asked once, and then taken for dead"],
       [at("reconnect"), "a peer that answers the heartbeat keeps its socket, however long a step takes"],
+      [python("reconnect"), "test_a_peer_that_went_silent_is_pinged_and_then_taken_for_dead"],
+      [python("reconnect"), "test_a_peer_that_answers_pings_keeps_its_socket_however_long_a_step_takes"],
     ],
   },
   "client/nothing-left": {
@@ -119,6 +122,20 @@ export const clientRequirements = {
       [at("session"), "values that JSON would lose go out and come back as they were"],
       [at("session"), "a value that cannot cross the wire is refused here, and the session goes on"],
     ],
+  },
+  "client/loops": {
+    promise:
+      "the blocking client works inside of a running event loop, and the other one says when it is in a wrong one",
+    source: "complaint #7",
+    tests: [
+      [python("sync"), "test_the_sync_client_works_inside_of_a_running_loop"],
+      [python("sync"), "test_an_async_client_is_told_when_another_loop_or_no_loop_uses_it"],
+    ],
+  },
+  "client/killed-server": {
+    promise: "a client whose server was killed goes on with the next one of the same data folder",
+    source: "issue 4; complaints #2, #30, 5.2",
+    tests: [[python("reconnect"), "test_a_killed_server_that_comes_back_goes_on_where_it_was"]],
   },
   "client/browser": {
     promise: "the client runs in a browser, with nothing of Node in its bundle",
