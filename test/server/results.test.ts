@@ -79,7 +79,7 @@ verifies("results/conform", async () => {
 
 verifies("errors/conform", async () => {
   const env = trouble();
-  await using server = await serverResource({ envs: [env.env, quiz], config: { maxSessions: 1 } });
+  await using server = await serverResource({ envs: [env.env, quiz], config: { maxSessions: 1, queueMs: 10 } });
   const wire = await server.wire();
   const { session } = await wire.call("env/make", { env: "trouble-v1" });
   const failing: [string, object][] = [
