@@ -11,9 +11,9 @@ import { createInterface } from "node:readline";
 import { type Client, ClientError, connect, type Session } from "trailgym/client";
 import { type Rng, rng, sampleToolCall } from "trailgym/env";
 import type { ToolSpec } from "trailgym/protocol";
-import { closedPort } from "../clients/cli/command.ts";
 import { type Proxy, proxy } from "../clients/typescript/proxy.ts";
 import { until } from "./events.ts";
+import { closedPort } from "./port.ts";
 
 export interface ChaosPlan {
   sessions: number;

@@ -4,7 +4,6 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -76,16 +75,6 @@ export async function trailgym(args: readonly string[], options: RunOptions = {}
 export interface Folder extends AsyncDisposable {
   readonly path: string;
   join(...parts: string[]): string;
-}
-
-/** A port on which nobody listens: it was free a moment ago. */
-export async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 export async function tempFolder(): Promise<Folder> {

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { EpisodeRecord } from "../../../clients/cli/eval/record.ts";
 import type { Summary } from "../../../clients/cli/eval/summary.ts";
 import { until } from "../../resources/events.ts";
-import { agent, answering, closedPort, start, tempFolder, trailgym } from "./command.ts";
+import { closedPort } from "../../resources/port.ts";
+import { agent, answering, start, tempFolder, trailgym } from "./command.ts";
 
 const countdown = ["eval", "--env", "countdown-v1"];
 

@@ -5,7 +5,8 @@ import { connect } from "trailgym/client";
 import { type Trajectory, trajectory } from "trailgym/protocol";
 import { afterAll, describe, expect, test } from "vitest";
 import { until } from "../../resources/events.ts";
-import { closedPort, type Folder, start, tempFolder, trailgym } from "./command.ts";
+import { closedPort } from "../../resources/port.ts";
+import { type Folder, start, tempFolder, trailgym } from "./command.ts";
 
 async function serving(data: string) {
   const started = start(["serve", "--port", "0", "--json", "--data", data]);
